@@ -1,0 +1,1 @@
+//! From tallies to numbers: the estimate, its intervals, and the figures of a report.

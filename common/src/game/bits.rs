@@ -1,0 +1,148 @@
+//! Sets of squares in one machine word.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Not};
+
+/// A set of squares: `u64` serves boards of up to 64 squares, `u128` those of up to 128.
+pub trait Bits:
+    Copy
+    + Debug
+    + Default
+    + Eq
+    + Ord
+    + Hash
+    + Send
+    + Sync
+    + 'static
+    + BitAnd<Output = Self>
+    + BitAndAssign
+    + BitOr<Output = Self>
+    + BitOrAssign
+    + BitXor<Output = Self>
+    + BitXorAssign
+    + Not<Output = Self>
+{
+    /// How many squares a set can hold.
+    const CAPACITY: usize;
+    /// The empty set.
+    const EMPTY: Self;
+
+    /// The set of one square, `square < CAPACITY`.
+    fn bit(square: usize) -> Self;
+    /// How many squares the set holds.
+    fn count(self) -> u32;
+    /// The smallest square of a set that is not empty.
+    fn first(self) -> usize;
+    /// The set without its smallest square.
+    #[must_use]
+    fn rest(self) -> Self;
+    /// The set moved `by` squares up; what leaves the word is lost.
+    #[must_use]
+    fn up(self, by: u32) -> Self;
+    /// The set moved `by` squares down.
+    #[must_use]
+    fn down(self, by: u32) -> Self;
+
+    /// Whether the set is empty.
+    #[inline]
+    fn is_empty(self) -> bool {
+        self == Self::EMPTY
+    }
+
+    /// Whether the set holds a square.
+    #[inline]
+    fn has(self, square: usize) -> bool {
+        !(self & Self::bit(square)).is_empty()
+    }
+
+    /// Whether the set holds two squares or more.
+    #[inline]
+    fn is_many(self) -> bool {
+        !self.is_empty() && !self.rest().is_empty()
+    }
+
+    /// The squares in ascending order.
+    #[inline]
+    fn squares(self) -> Squares<Self> {
+        Squares(self)
+    }
+}
+
+/// The squares of a set in ascending order.
+#[derive(Clone, Debug)]
+pub struct Squares<B>(B);
+
+impl<B: Bits> Iterator for Squares<B> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let square = self.0.first();
+        self.0 = self.0.rest();
+        Some(square)
+    }
+}
+
+impl Bits for u64 {
+    const CAPACITY: usize = 64;
+    const EMPTY: Self = 0;
+
+    #[inline]
+    fn bit(square: usize) -> Self {
+        1 << square
+    }
+    #[inline]
+    fn count(self) -> u32 {
+        self.count_ones()
+    }
+    #[inline]
+    fn first(self) -> usize {
+        self.trailing_zeros() as usize
+    }
+    #[inline]
+    fn rest(self) -> Self {
+        self & self.wrapping_sub(1)
+    }
+    #[inline]
+    fn up(self, by: u32) -> Self {
+        self << by
+    }
+    #[inline]
+    fn down(self, by: u32) -> Self {
+        self >> by
+    }
+}
+
+impl Bits for u128 {
+    const CAPACITY: usize = 128;
+    const EMPTY: Self = 0;
+
+    #[inline]
+    fn bit(square: usize) -> Self {
+        1 << square
+    }
+    #[inline]
+    fn count(self) -> u32 {
+        self.count_ones()
+    }
+    #[inline]
+    fn first(self) -> usize {
+        self.trailing_zeros() as usize
+    }
+    #[inline]
+    fn rest(self) -> Self {
+        self & self.wrapping_sub(1)
+    }
+    #[inline]
+    fn up(self, by: u32) -> Self {
+        self << by
+    }
+    #[inline]
+    fn down(self, by: u32) -> Self {
+        self >> by
+    }
+}

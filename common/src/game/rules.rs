@@ -1,0 +1,299 @@
+//! What a variant's table implies, computed once: attacks, zones, standing squares.
+
+use super::bits::Bits;
+use super::position::{Position, Side};
+use super::variant::{Kind, Movement, Variant};
+
+/// A square's index, `height * x + y`.
+pub type Square = usize;
+
+/// A kind, promoted or not: what decides how a piece moves.
+#[derive(Clone, Debug)]
+pub struct Role<B> {
+    /// The kind's index.
+    pub kind: usize,
+    /// Whether promoted.
+    pub promoted: bool,
+    /// `steps[side][s]`: the squares that a piece of `side` on s steps to.
+    pub(crate) steps: [Vec<B>; 2],
+    /// `sliders[side][s]`: the squares that it would slide to from s on an empty board.
+    pub(crate) slides: [Vec<B>; 2],
+    /// The indices of its slide directions in `Rules::rays`, by side.
+    pub(crate) directions: [Vec<usize>; 2],
+}
+
+/// A variant with its tables, for sets of squares of type `B`.
+///
+/// Reversal costs no table: a piece of one side attacks s from t exactly when the same piece of the
+/// other side, turned by 180 degrees, attacks t from s.
+#[derive(Clone, Debug)]
+pub struct Rules<B> {
+    pub(crate) variant: &'static Variant,
+    pub(crate) roles: Vec<Role<B>>,
+    /// The distinct slide directions (dx, dy), for both sides.
+    pub(crate) directions: Vec<(i8, i8)>,
+    /// `rays[d][s]`: the squares from s to the edge in direction d, s excluded.
+    pub(crate) rays: Vec<Vec<B>>,
+    /// `between[s * squares + t]`: the squares strictly between two that a slide direction joins;
+    /// empty for all others.
+    pub(crate) between: Vec<B>,
+    /// All squares.
+    pub(crate) board: B,
+    /// Each file, by x.
+    pub(crate) files: Vec<B>,
+    /// The promotion zone by side.
+    pub(crate) zone: [B; 2],
+    /// `standing[side][kind]`: where an unpromoted piece of the kind can still move some day.
+    pub(crate) standing: [Vec<B>; 2],
+}
+
+impl<B: Bits> Rules<B> {
+    /// Computes the tables.
+    ///
+    /// # Panics
+    /// If the board has more squares than `B` can hold or the table contradicts itself: a
+    /// programmer's error in a constant.
+    #[must_use]
+    pub fn new(variant: &'static Variant) -> Self {
+        let squares = variant.squares();
+        assert!(squares <= B::CAPACITY, "{}: board too large", variant.id);
+        let geometry = Geometry::of(variant);
+        let mut directions: Vec<(i8, i8)> = Vec::new();
+        for kind in variant.kinds {
+            for movement in [Some(kind.moves), kind.promoted].into_iter().flatten() {
+                for &(dx, dy) in movement.slides {
+                    for direction in [(dx, dy), (-dx, -dy)] {
+                        if !directions.contains(&direction) {
+                            directions.push(direction);
+                        }
+                    }
+                }
+            }
+        }
+        let rays: Vec<Vec<B>> = directions
+            .iter()
+            .map(|&d| (0..squares).map(|s| geometry.ray(s, d)).collect())
+            .collect();
+        let mut between = vec![B::EMPTY; squares * squares];
+        for (ray, &(dx, dy)) in rays.iter().zip(&directions) {
+            for s in 0..squares {
+                let mut path = B::EMPTY;
+                let mut here = geometry.shift(s, (dx, dy));
+                while let Some(t) = here {
+                    between[s * squares + t] = path;
+                    path |= B::bit(t);
+                    here = geometry.shift(t, (dx, dy));
+                }
+                debug_assert_eq!(path, ray[s]);
+            }
+        }
+        let mut roles = Vec::new();
+        for (kind, entry) in variant.kinds.iter().enumerate() {
+            roles.push(geometry.role(kind, false, entry.moves, &directions));
+            if let Some(movement) = entry.promoted {
+                roles.push(geometry.role(kind, true, movement, &directions));
+            }
+        }
+        let rank_set = |ys: std::ops::Range<u8>| {
+            let mut set = B::EMPTY;
+            for x in 0..variant.width {
+                for y in ys.clone() {
+                    set |= B::bit(geometry.square(x, y));
+                }
+            }
+            set
+        };
+        let (height, zone) = (variant.height, variant.zone);
+        let board = rank_set(0..height);
+        let standing = Side::BOTH.map(|side| {
+            variant
+                .kinds
+                .iter()
+                .map(|kind| geometry.standing(kind, side))
+                .collect()
+        });
+        Rules {
+            variant,
+            roles,
+            directions,
+            rays,
+            between,
+            board,
+            files: (0..variant.width)
+                .map(|x| {
+                    let mut file = B::EMPTY;
+                    for y in 0..height {
+                        file |= B::bit(geometry.square(x, y));
+                    }
+                    file
+                })
+                .collect(),
+            zone: [rank_set(0..zone), rank_set(height - zone..height)],
+            standing,
+        }
+    }
+
+    /// The variant's table.
+    #[must_use]
+    pub fn variant(&self) -> &'static Variant {
+        self.variant
+    }
+
+    /// The squares strictly between two that a slide direction joins; empty for all others.
+    #[inline]
+    #[must_use]
+    pub fn between(&self, s: Square, t: Square) -> B {
+        self.between[s * self.variant.squares() + t]
+    }
+
+    /// The pieces of `by` that attack `target` when the occupied squares are `occupied`.
+    ///
+    /// Pieces of `by` outside `occupied` do not count: callers may ask "what if these were gone".
+    #[inline]
+    #[must_use]
+    pub fn attackers(&self, position: &Position<B>, target: Square, by: Side, occupied: B) -> B {
+        let mut found = B::EMPTY;
+        let turned = by.other() as usize;
+        let own = position.sides[by as usize] & occupied;
+        for role in &self.roles {
+            let kind = position.kinds[role.kind] & own;
+            let set = if role.promoted {
+                kind & position.promoted
+            } else {
+                kind & !position.promoted
+            };
+            found |= set & role.steps[turned][target];
+            for s in (set & role.slides[turned][target]).squares() {
+                if (self.between(s, target) & occupied).is_empty() {
+                    found |= B::bit(s);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a side's King is attacked.
+    #[inline]
+    #[must_use]
+    pub fn in_check(&self, position: &Position<B>, side: Side) -> bool {
+        let king = position.king(side);
+        !self
+            .attackers(position, king, side.other(), position.occupied())
+            .is_empty()
+    }
+}
+
+/// The plain coordinates from which the tables are made.
+struct Geometry {
+    width: i8,
+    height: i8,
+}
+
+impl Geometry {
+    fn of(variant: &Variant) -> Self {
+        Geometry {
+            width: variant.width.cast_signed(),
+            height: variant.height.cast_signed(),
+        }
+    }
+
+    fn square(&self, x: u8, y: u8) -> Square {
+        usize::from(self.height.cast_unsigned()) * usize::from(x) + usize::from(y)
+    }
+
+    fn shift(&self, square: Square, (dx, dy): (i8, i8)) -> Option<Square> {
+        let height = usize::from(self.height.cast_unsigned());
+        let x = i8::try_from(square / height).ok()? + dx;
+        let y = i8::try_from(square % height).ok()? + dy;
+        let inside = (0..self.width).contains(&x) && (0..self.height).contains(&y);
+        inside.then(|| self.square(x.cast_unsigned(), y.cast_unsigned()))
+    }
+
+    fn ray<B: Bits>(&self, square: Square, direction: (i8, i8)) -> B {
+        let mut set = B::EMPTY;
+        let mut here = self.shift(square, direction);
+        while let Some(s) = here {
+            set |= B::bit(s);
+            here = self.shift(s, direction);
+        }
+        set
+    }
+
+    /// A direction as the side sees it.
+    fn facing(side: Side, (dx, dy): (i8, i8)) -> (i8, i8) {
+        match side {
+            Side::Black => (dx, dy),
+            Side::White => (-dx, -dy),
+        }
+    }
+
+    fn role<B: Bits>(
+        &self,
+        kind: usize,
+        promoted: bool,
+        movement: Movement,
+        directions: &[(i8, i8)],
+    ) -> Role<B> {
+        let squares =
+            usize::from(self.width.cast_unsigned()) * usize::from(self.height.cast_unsigned());
+        let steps = Side::BOTH.map(|side| {
+            (0..squares)
+                .map(|s| {
+                    let mut set = B::EMPTY;
+                    for &step in movement.steps {
+                        if let Some(t) = self.shift(s, Self::facing(side, step)) {
+                            set |= B::bit(t);
+                        }
+                    }
+                    set
+                })
+                .collect()
+        });
+        let slides = Side::BOTH.map(|side| {
+            (0..squares)
+                .map(|s| {
+                    let mut set = B::EMPTY;
+                    for &slide in movement.slides {
+                        set |= self.ray(s, Self::facing(side, slide));
+                    }
+                    set
+                })
+                .collect()
+        });
+        let indices = Side::BOTH.map(|side| {
+            movement
+                .slides
+                .iter()
+                .filter_map(|&slide| {
+                    let facing = Self::facing(side, slide);
+                    directions.iter().position(|&d| d == facing)
+                })
+                .collect()
+        });
+        Role {
+            kind,
+            promoted,
+            steps,
+            slides,
+            directions: indices,
+        }
+    }
+
+    /// Where an unpromoted piece has at least one move on an otherwise empty board.
+    fn standing<B: Bits>(&self, kind: &Kind, side: Side) -> B {
+        let mut set = B::EMPTY;
+        for x in 0..self.width.cast_unsigned() {
+            for y in 0..self.height.cast_unsigned() {
+                let s = self.square(x, y);
+                let moves = kind.moves.steps.iter().chain(kind.moves.slides);
+                if moves
+                    .map(|&m| Self::facing(side, m))
+                    .any(|m| self.shift(s, m).is_some())
+                {
+                    set |= B::bit(s);
+                }
+            }
+        }
+        set
+    }
+}
