@@ -34,6 +34,11 @@ pub trait Bits:
     fn count(self) -> u32;
     /// The smallest square of a set that is not empty.
     fn first(self) -> usize;
+    /// The largest square of a set that is not empty.
+    fn last(self) -> usize;
+    /// The word read backwards: square s becomes `CAPACITY - 1 - s`.
+    #[must_use]
+    fn reversed(self) -> Self;
     /// The set without its smallest square.
     #[must_use]
     fn rest(self) -> Self;
@@ -104,6 +109,14 @@ impl Bits for u64 {
         self.trailing_zeros() as usize
     }
     #[inline]
+    fn last(self) -> usize {
+        (63 - self.leading_zeros()) as usize
+    }
+    #[inline]
+    fn reversed(self) -> Self {
+        self.reverse_bits()
+    }
+    #[inline]
     fn rest(self) -> Self {
         self & self.wrapping_sub(1)
     }
@@ -132,6 +145,14 @@ impl Bits for u128 {
     #[inline]
     fn first(self) -> usize {
         self.trailing_zeros() as usize
+    }
+    #[inline]
+    fn last(self) -> usize {
+        (127 - self.leading_zeros()) as usize
+    }
+    #[inline]
+    fn reversed(self) -> Self {
+        self.reverse_bits()
     }
     #[inline]
     fn rest(self) -> Self {

@@ -28,6 +28,9 @@ pub struct Variant {
     pub section_order: &'static str,
     /// The letters of all kinds in the order in which the mirror comparison lists pieces.
     pub mirror_order: &'static str,
+    /// The letters of all non-King kinds in the order in which SFEN lists a hand; like
+    /// `mirror_order` it may name kinds that the variant lacks.
+    pub hand_order: &'static str,
     /// The published proportion of reachable positions among the candidates, as numerator and
     /// denominator, which centres the anytime-valid interval; `None` stands for one half.
     pub published_share: Option<(u64, u64)>,
@@ -183,6 +186,7 @@ impl Variant {
         initial: "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b -",
         section_order: "GNLPSRB",
         mirror_order: "KGNLPSRB",
+        hand_order: "RBGSNLP",
         published_share: Some((40_491_613, 5_000_000_000)),
     };
 
@@ -204,6 +208,7 @@ impl Variant {
         initial: "rbsgk/4p/5/P4/KGSBR b -",
         section_order: "RBGSP",
         mirror_order: "KGNLPSRB",
+        hand_order: "RBGSNLP",
         published_share: Some((14_849_198, 100_000_000)),
     };
 
