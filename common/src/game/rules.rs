@@ -18,8 +18,8 @@ pub struct Role<B> {
     pub(crate) steps: [Vec<B>; 2],
     /// `sliders[side][s]`: the squares that it would slide to from s on an empty board.
     pub(crate) slides: [Vec<B>; 2],
-    /// The indices of its slide directions in `Rules::rays`, by side.
-    pub(crate) directions: [Vec<usize>; 2],
+    /// Its slide directions by side: the index in `Rules::rays`, and whether squares ascend there.
+    pub(crate) directions: [Vec<(usize, bool)>; 2],
 }
 
 /// A variant with its tables, for sets of squares of type `B`.
@@ -30,8 +30,6 @@ pub struct Role<B> {
 pub struct Rules<B> {
     pub(crate) variant: &'static Variant,
     pub(crate) roles: Vec<Role<B>>,
-    /// The distinct slide directions (dx, dy), for both sides.
-    pub(crate) directions: Vec<(i8, i8)>,
     /// `rays[d][s]`: the squares from s to the edge in direction d, s excluded.
     pub(crate) rays: Vec<Vec<B>>,
     /// `between[s * squares + t]`: the squares strictly between two that a slide direction joins;
@@ -115,7 +113,6 @@ impl<B: Bits> Rules<B> {
         Rules {
             variant,
             roles,
-            directions,
             rays,
             between,
             board,
@@ -144,6 +141,29 @@ impl<B: Bits> Rules<B> {
     #[must_use]
     pub fn between(&self, s: Square, t: Square) -> B {
         self.between[s * self.variant.squares() + t]
+    }
+
+    /// The squares that a piece of `side` in this role attacks from a square: its steps, and its
+    /// slides up to and including the first occupied square.
+    #[inline]
+    #[must_use]
+    pub(crate) fn attacks(&self, role: &Role<B>, side: Side, from: Square, occupied: B) -> B {
+        let mut found = role.steps[side as usize][from];
+        for &(direction, ascending) in &role.directions[side as usize] {
+            let ray = self.rays[direction][from];
+            let blockers = ray & occupied;
+            found |= if blockers.is_empty() {
+                ray
+            } else {
+                let first = if ascending {
+                    blockers.first()
+                } else {
+                    blockers.last()
+                };
+                ray & !self.rays[direction][first]
+            };
+        }
+        found
     }
 
     /// The pieces of `by` that attack `target` when the occupied squares are `occupied`.
@@ -266,7 +286,8 @@ impl Geometry {
                 .iter()
                 .filter_map(|&slide| {
                     let facing = Self::facing(side, slide);
-                    directions.iter().position(|&d| d == facing)
+                    let index = directions.iter().position(|&d| d == facing)?;
+                    Some((index, facing > (0, 0)))
                 })
                 .collect()
         });
