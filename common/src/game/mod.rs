@@ -1,11 +1,21 @@
 //! The rules: variants as data, positions, and what moves between them.
 
-mod bits;
-mod position;
-mod rules;
 mod variant;
 
+mod bits;
+mod position;
+
+mod rules;
+
+mod arrangement;
+mod sfen;
+
+mod local;
+
+pub use arrangement::{Arrangement, ArrangementError, PositionError};
 pub use bits::Bits;
+pub use local::TwoPawns;
 pub use position::{Hand, Piece, Position, Side};
 pub use rules::{Role, Rules, Square};
+pub use sfen::SfenError;
 pub use variant::{KINDS, Kind, Movement, Variant};

@@ -1,5 +1,7 @@
 //! A position: the side to move, the board and the pieces in hand, without history.
 
+use std::fmt;
+
 use super::bits::Bits;
 use super::variant::KINDS;
 
@@ -25,6 +27,15 @@ impl Side {
             Side::Black => Side::White,
             Side::White => Side::Black,
         }
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Side::Black => "Black",
+            Side::White => "White",
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a variant's table implies, computed once: attacks, zones, standing squares.
 
 use super::bits::Bits;
+use super::local::MirrorGroup;
 use super::position::{Position, Side};
 use super::variant::{Kind, Movement, Variant};
 
@@ -43,6 +44,12 @@ pub struct Rules<B> {
     pub(crate) zone: [B; 2],
     /// `standing[side][kind]`: where an unpromoted piece of the kind can still move some day.
     pub(crate) standing: [Vec<B>; 2],
+    /// How many bits of the word, above the board's, stay clear.
+    pub(crate) unused: u32,
+    /// The kinds that can be in hand, in SFEN's order.
+    pub(crate) hand_order: Vec<usize>,
+    /// The pieces in the order of the mirror comparison.
+    pub(crate) mirror_groups: Vec<MirrorGroup>,
 }
 
 impl<B: Bits> Rules<B> {
@@ -110,6 +117,19 @@ impl<B: Bits> Rules<B> {
                 .map(|kind| geometry.standing(kind, side))
                 .collect()
         });
+        let (hand_order, mirror_groups) = (hand_order(variant), MirrorGroup::list(variant));
+        for kind in 0..variant.kinds.len() {
+            assert!(
+                kind == 0 || hand_order.contains(&kind),
+                "{}: no place in hand for kind {kind}",
+                variant.id
+            );
+            assert!(
+                mirror_groups.iter().any(|group| group.kind == kind),
+                "{}: no place in the mirror comparison for kind {kind}",
+                variant.id
+            );
+        }
         Rules {
             variant,
             roles,
@@ -127,6 +147,9 @@ impl<B: Bits> Rules<B> {
                 .collect(),
             zone: [rank_set(0..zone), rank_set(height - zone..height)],
             standing,
+            unused: u32::try_from(B::CAPACITY - squares).expect("a word has few bits"),
+            hand_order,
+            mirror_groups,
         }
     }
 
@@ -201,6 +224,12 @@ impl<B: Bits> Rules<B> {
             .attackers(position, king, side.other(), position.occupied())
             .is_empty()
     }
+}
+
+/// The kinds that can be in hand, in SFEN's order.
+fn hand_order(variant: &Variant) -> Vec<usize> {
+    let index = |letter| variant.kinds.iter().position(|k| k.letter == letter);
+    variant.hand_order.chars().filter_map(index).collect()
 }
 
 /// The plain coordinates from which the tables are made.

@@ -1,0 +1,7 @@
+//! Positions, moves and their notation, through the public interface.
+
+#[path = "../data/reader.rs"]
+mod data;
+
+mod local;
+mod sfen;
