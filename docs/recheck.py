@@ -723,7 +723,8 @@ GAMES = {
 EXAMPLES = """examples:
   recheck.py block minishogi 1 0                 mini shogi, seed 1, block 0 (a few seconds)
   recheck.py block shogi 1 0 --samples 100       the first 100 samples of a block, as if it were cut
-  recheck.py block minishogi 1 0 --list          one line a sample: index, rank, SFEN, outcome
+  recheck.py block minishogi 1 0 --list          one line a sample: index, rank, SFEN, outcome, depth
+  recheck.py campaign minishogi 1 10000          the first 10,000 samples of that seed, block by block
   recheck.py size shogi                          the population's exact size
   recheck.py unrank minishogi 0 10540203479009103412
   recheck.py rank minishogi "Kpb2/ksb2/gs3/gr3/pr3 b - 1"
@@ -753,9 +754,16 @@ def report_failures(what, total, failures):
     return 1 if failures or not total else 0
 
 
+def print_tally(counts, digest):
+    for name, count in zip(OUTCOMES, counts):
+        print("{:<12}{:>8}".format(name, count))
+    print("digest      " + digest)
+
+
 def command_block(args, game):
     def show(index, rank, position, found):
-        print(index, rank, to_sfen(game, position), found, sep="\t")
+        depth = str(depth_of(game, position)) if found == "unreachable" else ""
+        print(index, rank, to_sfen(game, position), found, depth, sep="\t")
 
     counts, digest = recompute(game, args.seed, args.block, args.samples, show if args.list else None)
     if args.tsv:
@@ -763,9 +771,19 @@ def command_block(args, game):
     elif not args.list:
         print("{}, candidates, seed {}, block {}, {} samples".format(
             game.name, args.seed, args.block, args.samples))
-        for name, count in zip(OUTCOMES, counts):
-            print("{:<12}{:>6}".format(name, count))
-        print("digest      " + digest)
+        print_tally(counts, digest)
+    return 0
+
+
+def command_campaign(args, game):
+    totals, sum_of_digests = [0] * len(OUTCOMES), 0
+    for first in range(0, args.total, BLOCK):
+        samples = min(BLOCK, args.total - first)
+        counts, digest = recompute(game, args.seed, first // BLOCK, samples)
+        totals = [a + b for a, b in zip(totals, counts)]
+        sum_of_digests = (sum_of_digests + int(digest, 16)) % (1 << 128)
+    print("{}, candidates, seed {}, {} samples".format(game.name, args.seed, args.total))
+    print_tally(totals, "{:032x}".format(sum_of_digests))
     return 0
 
 
@@ -856,6 +874,9 @@ def main():
     sub.add_argument("--samples", type=natural, default=BLOCK, help="for a cut block (default 4096)")
     sub.add_argument("--list", action="store_true", help="print every sample instead")
     sub.add_argument("--tsv", action="store_true", help="print one line as in block-digests.tsv")
+    sub = command("campaign", command_campaign, "outcome counts and digest of a campaign's first samples")
+    sub.add_argument("seed", type=natural)
+    sub.add_argument("total", metavar="samples", type=natural)
     command("size", command_size, "the exact size of the population")
     command("unrank", command_unrank, "rank -> position").add_argument("ranks", nargs="+", type=natural)
     command("rank", command_rank, "position -> rank").add_argument("sfens", nargs="+", metavar="SFEN")
