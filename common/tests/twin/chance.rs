@@ -1,0 +1,119 @@
+//! Seeded chance: the seed is printed, and one environment variable makes a test larger.
+
+use kazoe_common::game::Side;
+use num_bigint::BigUint;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use super::moves::Move;
+use super::{At, Mailbox, Piece, Twin};
+
+/// A seeded generator of whatever a test needs.
+pub(crate) struct Chance(ChaCha8Rng);
+
+impl Chance {
+    /// Prints the seed, so that a failure can be repeated.
+    #[expect(
+        clippy::print_stdout,
+        reason = "the harness shows it where the test fails"
+    )]
+    pub(crate) fn seeded(seed: u64) -> Self {
+        println!("seed {seed}");
+        Chance(ChaCha8Rng::seed_from_u64(seed))
+    }
+
+    /// A number from 0 to `below - 1`; its bias does not matter to a test.
+    pub(crate) fn number(&mut self, below: usize) -> usize {
+        usize::try_from(self.0.next_u64() % below as u64).unwrap()
+    }
+
+    /// A big number below `below`.
+    pub(crate) fn rank(&mut self, below: &BigUint) -> BigUint {
+        let words = (0..12).map(|_| self.0.next_u32()).collect();
+        BigUint::new(words) % below
+    }
+
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.number(from.len())]
+    }
+}
+
+/// How many positions a test looks at: its own number, or `KAZOE_TWIN_POSITIONS`.
+pub(crate) fn positions(usually: usize) -> usize {
+    std::env::var("KAZOE_TWIN_POSITIONS").map_or(usually, |number| {
+        number
+            .parse()
+            .expect("KAZOE_TWIN_POSITIONS is a number of positions")
+    })
+}
+
+impl Twin {
+    pub(crate) fn initial(&self) -> Mailbox {
+        self.parse(self.variant.initial)
+    }
+
+    /// A position of the whole set that keeps the local rules, from a distribution of no importance:
+    /// every piece goes into a hand one time in `hand_odds`, else on a square where it may stand.
+    pub(crate) fn random_placement(&self, chance: &mut Chance, hand_odds: usize) -> Mailbox {
+        let squares: Vec<At> = self.squares().collect();
+        loop {
+            let mut position = Mailbox::empty(chance.pick(&Side::BOTH));
+            for side in Side::BOTH {
+                let king = Piece {
+                    side,
+                    kind: 0,
+                    promoted: false,
+                };
+                self.place(chance, &mut position, &squares, |_| king);
+            }
+            for kind in self.kinds() {
+                for _ in 0..self.variant.kinds[usize::from(kind)].count {
+                    if chance.number(hand_odds) == 0 {
+                        let side = chance.pick(&Side::BOTH);
+                        position.hands[side as usize][usize::from(kind)] += 1;
+                        continue;
+                    }
+                    let promotes = self.promotes(kind);
+                    self.place(chance, &mut position, &squares, |chance| Piece {
+                        side: chance.pick(&Side::BOTH),
+                        kind,
+                        promoted: promotes && chance.number(2) == 1,
+                    });
+                }
+            }
+            if self.broken_rule(&position).is_none() {
+                return position;
+            }
+        }
+    }
+
+    fn place(
+        &self,
+        chance: &mut Chance,
+        position: &mut Mailbox,
+        squares: &[At],
+        mut piece: impl FnMut(&mut Chance) -> Piece,
+    ) {
+        loop {
+            let at = chance.pick(squares);
+            let piece = piece(chance);
+            if position.at(at).is_none() && self.may_place(position, piece, at) {
+                position.set(at, Some(piece));
+                return;
+            }
+        }
+    }
+
+    /// A position met in random play from the initial position.
+    pub(crate) fn random_play(&self, chance: &mut Chance, plies: usize) -> Mailbox {
+        let mut position = self.initial();
+        for _ in 0..plies {
+            let moves: Vec<Move> = self.legal_moves(&position);
+            if moves.is_empty() {
+                break;
+            }
+            position = self.play(&position, chance.pick(&moves));
+        }
+        position
+    }
+}

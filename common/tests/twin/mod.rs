@@ -1,0 +1,239 @@
+//! The slow twin: a plain mailbox program, written from the mathematics and not from the fast code.
+//!
+//! The board is a grid of optional pieces addressed by file x and rank y, every rule is spelled out
+//! where it applies, and the only thing shared with the library is the table of a [`Variant`]. It is
+//! meant to be obviously right; whatever is fast is compared with it.
+#![allow(
+    dead_code,
+    reason = "every test that includes the twin uses another part of it"
+)]
+
+pub(crate) mod chance;
+pub(crate) mod data;
+pub(crate) mod filters;
+pub(crate) mod moves;
+pub(crate) mod ranks;
+pub(crate) mod reverse;
+pub(crate) mod sfen;
+
+use kazoe_common::game::{KINDS, Movement, Side, Variant};
+
+/// The longest side of a board that the twin can hold.
+pub(crate) const LONGEST: usize = 9;
+
+/// A square as (x, y): x counts files from Black's left, y ranks from the far side.
+pub(crate) type At = (usize, usize);
+
+/// A piece on the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) side: Side,
+    /// The kind's index in the variant's table, 0 for the King.
+    pub(crate) kind: u8,
+    pub(crate) promoted: bool,
+}
+
+/// A position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mailbox {
+    /// `board[x][y]`; what lies outside the variant's board stays empty.
+    pub(crate) board: [[Option<Piece>; LONGEST]; LONGEST],
+    /// `hands[side][kind]`.
+    pub(crate) hands: [[u8; KINDS]; 2],
+    pub(crate) turn: Side,
+}
+
+/// A position as bytes, for sets and maps: equal keys are equal positions.
+pub(crate) type Key = [u8; LONGEST * LONGEST + 2 * KINDS + 1];
+
+impl Mailbox {
+    /// An empty board and empty hands.
+    pub(crate) fn empty(turn: Side) -> Self {
+        Mailbox {
+            board: [[None; LONGEST]; LONGEST],
+            hands: [[0; KINDS]; 2],
+            turn,
+        }
+    }
+
+    pub(crate) fn at(&self, (x, y): At) -> Option<Piece> {
+        self.board[x][y]
+    }
+
+    pub(crate) fn set(&mut self, (x, y): At, piece: Option<Piece>) {
+        self.board[x][y] = piece;
+    }
+
+    pub(crate) fn key(&self) -> Key {
+        let mut key = [0; LONGEST * LONGEST + 2 * KINDS + 1];
+        let mut place = 0;
+        for piece in self.board.as_flattened() {
+            key[place] = piece.map_or(0, |p| {
+                1 + p.kind * 4 + u8::from(p.promoted) * 2 + p.side as u8
+            });
+            place += 1;
+        }
+        for number in self.hands.as_flattened() {
+            key[place] = *number;
+            place += 1;
+        }
+        key[place] = self.turn as u8;
+        key
+    }
+}
+
+/// What leads from one square to another, as the side sees it.
+fn difference(side: Side, from: At, to: At) -> (i8, i8) {
+    let signed = |coordinate: usize| i8::try_from(coordinate).expect("a board is small");
+    let (dx, dy) = (signed(to.0) - signed(from.0), signed(to.1) - signed(from.1));
+    match side {
+        Side::Black => (dx, dy),
+        Side::White => (-dx, -dy),
+    }
+}
+
+/// One game's rules, read from its table whenever they are asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Twin {
+    pub(crate) variant: &'static Variant,
+}
+
+impl Twin {
+    pub(crate) fn new(variant: &'static Variant) -> Self {
+        assert!(usize::from(variant.width.max(variant.height)) <= LONGEST);
+        assert!(variant.kinds.len() <= KINDS);
+        let movements = variant
+            .kinds
+            .iter()
+            .flat_map(|k| [Some(k.moves), k.promoted]);
+        for movement in movements.flatten() {
+            let unit = |&(dx, dy): &(i8, i8)| dx.abs().max(dy.abs()) == 1;
+            assert!(
+                movement.slides.iter().all(unit),
+                "slides go square by square"
+            );
+        }
+        Twin { variant }
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        usize::from(self.variant.width)
+    }
+
+    pub(crate) fn height(&self) -> usize {
+        usize::from(self.variant.height)
+    }
+
+    /// All squares by ascending index `height * x + y`.
+    pub(crate) fn squares(&self) -> impl Iterator<Item = At> + use<> {
+        let (width, height) = (self.width(), self.height());
+        (0..width).flat_map(move |x| (0..height).map(move |y| (x, y)))
+    }
+
+    /// The kinds' indices without the King's.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = u8> + use<> {
+        1..u8::try_from(self.variant.kinds.len()).unwrap()
+    }
+
+    /// How a piece moves, as Black would see it.
+    pub(crate) fn movement(&self, piece: Piece) -> Movement {
+        let kind = &self.variant.kinds[usize::from(piece.kind)];
+        if piece.promoted {
+            kind.promoted
+                .expect("only a kind that promotes is promoted")
+        } else {
+            kind.moves
+        }
+    }
+
+    pub(crate) fn promotes(&self, kind: u8) -> bool {
+        self.variant.kinds[usize::from(kind)].promoted.is_some()
+    }
+
+    /// How many ranks a square is away from a side's promotion zone, 0 inside.
+    pub(crate) fn ranks_from_zone(&self, side: Side, (_, y): At) -> usize {
+        let from_far_side = match side {
+            Side::Black => y,
+            Side::White => self.height() - 1 - y,
+        };
+        (from_far_side + 1).saturating_sub(usize::from(self.variant.zone))
+    }
+
+    pub(crate) fn in_zone(&self, side: Side, at: At) -> bool {
+        self.ranks_from_zone(side, at) == 0
+    }
+
+    /// The square one (dx, dy) further as the side sees it, if that is on the board.
+    pub(crate) fn step(&self, side: Side, (x, y): At, (dx, dy): (i8, i8)) -> Option<At> {
+        let (dx, dy) = match side {
+            Side::Black => (dx, dy),
+            Side::White => (-dx, -dy),
+        };
+        let x = x.checked_add_signed(isize::from(dx))?;
+        let y = y.checked_add_signed(isize::from(dy))?;
+        (x < self.width() && y < self.height()).then_some((x, y))
+    }
+
+    /// Whether a piece standing on `from` could move to `to`, whatever stands there, over squares
+    /// that are empty in `position`.
+    pub(crate) fn reaches(&self, position: &Mailbox, piece: Piece, from: At, to: At) -> bool {
+        let movement = self.movement(piece);
+        let (dx, dy) = difference(piece.side, from, to);
+        if movement.steps.contains(&(dx, dy)) {
+            return true;
+        }
+        let distance = dx.abs().max(dy.abs());
+        movement.slides.iter().any(|&(sx, sy)| {
+            (dx, dy) == (distance * sx, distance * sy)
+                && (1..distance).all(|n| {
+                    let passed = self.step(piece.side, from, (n * sx, n * sy));
+                    passed.is_some_and(|at| position.at(at).is_none())
+                })
+        })
+    }
+
+    /// Whether a side attacks a square.
+    pub(crate) fn attacks(&self, position: &Mailbox, by: Side, target: At) -> bool {
+        self.squares().any(|from| {
+            position
+                .at(from)
+                .is_some_and(|p| p.side == by && self.reaches(position, p, from, target))
+        })
+    }
+
+    /// The square of a side's King.
+    pub(crate) fn king(&self, position: &Mailbox, side: Side) -> At {
+        self.squares()
+            .find(|&at| {
+                position
+                    .at(at)
+                    .is_some_and(|p| p.kind == 0 && p.side == side)
+            })
+            .expect("each side has a King")
+    }
+
+    pub(crate) fn in_check(&self, position: &Mailbox, side: Side) -> bool {
+        self.attacks(position, side.other(), self.king(position, side))
+    }
+
+    /// Whether an unpromoted piece of this kind has a move from this square on an empty board.
+    pub(crate) fn can_stand(&self, side: Side, kind: u8, at: At) -> bool {
+        let moves = self.variant.kinds[usize::from(kind)].moves;
+        let mut all = moves.steps.iter().chain(moves.slides);
+        all.any(|&m| self.step(side, at, m).is_some())
+    }
+
+    /// Whether a piece may be put on an empty square: not unpromoted where it could never move, not
+    /// one more unpromoted piece on a file than its kind allows.
+    pub(crate) fn may_place(&self, position: &Mailbox, piece: Piece, at: At) -> bool {
+        if piece.promoted {
+            return true;
+        }
+        let limit = self.variant.kinds[usize::from(piece.kind)].file_limit;
+        let on_file = (0..self.height())
+            .filter(|&y| position.at((at.0, y)) == Some(piece))
+            .count();
+        self.can_stand(piece.side, piece.kind, at)
+            && limit.is_none_or(|limit| on_file < usize::from(limit))
+    }
+}

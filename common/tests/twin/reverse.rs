@@ -1,0 +1,189 @@
+//! Backward play: predecessors, all ancestors, and the published best-first search.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::{At, Key, Mailbox, Piece, Twin};
+
+/// What the published search found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A KK position was taken from the open list.
+    Reachable {
+        /// From the root to the KK position, both included.
+        path: Vec<Mailbox>,
+        /// E: positions taken from the open list, the root and the KK position included.
+        expansions: usize,
+    },
+    /// The open list ran empty.
+    Unreachable {
+        /// The largest breadth-first distance among the ancestors.
+        depth: u32,
+    },
+}
+
+impl Twin {
+    /// The positions from which one legal move leads here, in the documented order: for each square
+    /// t ascending that holds a piece of the side that moved last, the undone drop, then the moves of
+    /// the piece as it is now, then those of its unpromoted self, from f ascending; for each f first
+    /// without a capture, then captures by kind ascending, unpromoted before promoted.
+    pub(crate) fn predecessors(&self, position: &Mailbox) -> Vec<Mailbox> {
+        let mover = position.turn.other();
+        let mut found = Vec::new();
+        for to in self.squares() {
+            let Some(piece) = position.at(to).filter(|p| p.side == mover) else {
+                continue;
+            };
+            if !piece.promoted && piece.kind != 0 {
+                self.undo_drop(position, piece, to, &mut found);
+            }
+            self.undo_board_moves(position, piece, piece, to, &mut found);
+            if piece.promoted {
+                let before = Piece {
+                    promoted: false,
+                    ..piece
+                };
+                self.undo_board_moves(position, piece, before, to, &mut found);
+            }
+        }
+        let opponent = position.turn;
+        found.retain(|before| !self.in_check(before, opponent));
+        found
+    }
+
+    fn undo_drop(&self, position: &Mailbox, piece: Piece, to: At, found: &mut Vec<Mailbox>) {
+        let kind = &self.variant.kinds[usize::from(piece.kind)];
+        if kind.mating_drop_forbidden && !self.has_legal_move(position) {
+            return;
+        }
+        let mut before = *position;
+        before.turn = piece.side;
+        before.set(to, None);
+        before.hands[piece.side as usize][usize::from(piece.kind)] += 1;
+        found.push(before);
+    }
+
+    /// Moves of a piece that was `before` and is `now` on `to`.
+    fn undo_board_moves(
+        &self,
+        position: &Mailbox,
+        now: Piece,
+        before: Piece,
+        to: At,
+        found: &mut Vec<Mailbox>,
+    ) {
+        let side = now.side;
+        let promotes = now.promoted && !before.promoted;
+        for from in self.squares() {
+            if position.at(from).is_some()
+                || !self.reaches(position, before, from, to)
+                || (promotes && !self.in_zone(side, from) && !self.in_zone(side, to))
+            {
+                continue;
+            }
+            let mut quiet = *position;
+            quiet.turn = side;
+            quiet.set(to, None);
+            if !self.may_place(&quiet, before, from) {
+                continue;
+            }
+            quiet.set(from, Some(before));
+            found.push(quiet);
+            for kind in self.kinds() {
+                if position.hands[side as usize][usize::from(kind)] == 0 {
+                    continue;
+                }
+                for promoted in [false, true] {
+                    let captured = Piece {
+                        side: side.other(),
+                        kind,
+                        promoted,
+                    };
+                    if (promoted && !self.promotes(kind)) || !self.may_place(&quiet, captured, to) {
+                        continue;
+                    }
+                    let mut capture = quiet;
+                    capture.hands[side as usize][usize::from(kind)] -= 1;
+                    capture.set(to, Some(captured));
+                    found.push(capture);
+                }
+            }
+        }
+    }
+
+    /// Whether only the two Kings are on the board, and not adjacent.
+    pub(crate) fn is_kings_only(&self, position: &Mailbox) -> bool {
+        self.squares()
+            .filter_map(|at| position.at(at))
+            .all(|piece| piece.kind == 0)
+            && !self.in_check(position, position.turn)
+    }
+
+    /// The published measure of what is left to undo: H = 10 N + 10 P + D.
+    pub(crate) fn remaining(&self, position: &Mailbox) -> usize {
+        self.squares()
+            .filter_map(|at| Some((at, position.at(at)?)))
+            .filter(|(_, piece)| piece.kind != 0)
+            .map(|(at, piece)| {
+                if piece.promoted {
+                    20 + self.ranks_from_zone(piece.side, at)
+                } else {
+                    10
+                }
+            })
+            .sum()
+    }
+
+    /// The published greedy best-first search: least H first, ties first in, first out.
+    pub(crate) fn published_search(&self, root: &Mailbox) -> Found {
+        let mut entered: Vec<(Mailbox, Option<usize>)> = vec![(*root, None)];
+        let mut seen: HashSet<Key> = HashSet::from([root.key()]);
+        let mut open: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        open.insert((self.remaining(root), 0), 0);
+        let mut expansions = 0;
+        while let Some((_, number)) = open.pop_first() {
+            expansions += 1;
+            let position = entered[number].0;
+            if self.is_kings_only(&position) {
+                let mut path = Vec::new();
+                let mut here = Some(number);
+                while let Some(n) = here {
+                    path.push(entered[n].0);
+                    here = entered[n].1;
+                }
+                path.reverse();
+                return Found::Reachable { path, expansions };
+            }
+            for before in self.predecessors(&position) {
+                if seen.insert(before.key()) {
+                    open.insert((self.remaining(&before), entered.len()), entered.len());
+                    entered.push((before, Some(number)));
+                }
+            }
+        }
+        let generations = self.ancestors(root);
+        Found::Unreachable {
+            depth: u32::try_from(generations.len() - 1).unwrap(),
+        }
+    }
+
+    /// All ancestors, breadth first: `[d]` holds those whose shortest way to the root has d plies;
+    /// the root itself is `[0]`.
+    pub(crate) fn ancestors(&self, root: &Mailbox) -> Vec<Vec<Mailbox>> {
+        let mut seen: HashSet<Key> = HashSet::from([root.key()]);
+        let mut generations = vec![vec![*root]];
+        loop {
+            let mut older = Vec::new();
+            for position in generations.last().unwrap() {
+                for before in self.predecessors(position) {
+                    if seen.insert(before.key()) {
+                        older.push(before);
+                    }
+                }
+            }
+            if older.is_empty() {
+                return generations;
+            }
+            generations.push(older);
+        }
+    }
+}

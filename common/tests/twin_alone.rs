@@ -1,0 +1,186 @@
+//! The slow twin against the published figures, before anything is compared with it.
+
+mod twin;
+
+use kazoe_common::game::Variant;
+use num_bigint::BigUint;
+use twin::chance::{Chance, positions};
+use twin::moves::Move;
+use twin::ranks::Candidates;
+use twin::{Twin, data};
+
+const RANKS_SHOGI: &str = include_str!("data/ranks-shogi.tsv");
+const RANKS_MINISHOGI: &str = include_str!("data/ranks-minishogi.tsv");
+const VERDICTS_SHOGI: &str = include_str!("data/verdicts-shogi.tsv");
+const VERDICTS_MINISHOGI: &str = include_str!("data/verdicts-minishogi.tsv");
+
+#[test]
+fn twin_perft_of_the_initial_positions() {
+    let shogi = Twin::new(&Variant::SHOGI);
+    for (depth, expected) in (1..).zip([30, 900, 25_470]) {
+        assert_eq!(shogi.perft(&shogi.initial(), depth), expected);
+    }
+    let mini = Twin::new(&Variant::MINISHOGI);
+    for (depth, expected) in (1..).zip([14, 181, 2_512, 35_401, 533_203]) {
+        assert_eq!(mini.perft(&mini.initial(), depth), expected);
+    }
+}
+
+#[test]
+fn twin_perft_of_the_test_positions() {
+    let shogi = Twin::new(&Variant::SHOGI);
+    let rows = [
+        (
+            "R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1",
+            [593, 105_677],
+        ),
+        (
+            "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1",
+            [207, 28_684],
+        ),
+    ];
+    for (sfen, counts) in rows {
+        for (depth, expected) in (1..).zip(counts) {
+            assert_eq!(shogi.perft(&shogi.parse(sfen), depth), expected, "{sfen}");
+        }
+    }
+}
+
+#[test]
+fn twin_knows_pawn_drop_mate_and_stalemate() {
+    let shogi = Twin::new(&Variant::SHOGI);
+    let rows = [
+        ("4k4/9/2NG1GN2/9/9/9/9/9/4K4 b P 1", 19),
+        (
+            "lnsg3nk/1r2b1gs1/ppppppp1p/7N1/7p1/9/PPPPPPPP1/1B5R1/LNSGKGS1L b P 1",
+            43,
+        ),
+        ("3pkp3/3p1p3/9/9/1B7/9/9/9/4K4 b P 1", 85),
+        ("3lkl3/3p1p3/4G4/9/9/9/9/9/K8 b P 1", 76),
+        ("7nk/9/7G1/9/9/9/9/9/4K4 b P 1", 80),
+        ("4k4/9/9/9/9/9/1g7/9/KN7 w p 1", 80),
+        ("k8/9/G1N6/9/9/9/9/9/8K b P 1", 9),
+        ("k8/9/GsN6/9/9/9/9/9/8K b P 1", 77),
+        (
+            "l+N4knl/6g2/4+P2p1/p2s1Pp1p/1pp1l2P1/P1sK2P1P/1P3S1r1/5G3/LN7 w R2BGSN4Pgp 106",
+            116,
+        ),
+    ];
+    for (sfen, expected) in rows {
+        let moves = shogi.legal_moves(&shogi.parse(sfen));
+        assert_eq!(moves.len(), expected, "{sfen}");
+    }
+}
+
+fn sfen_round_trips(variant: &'static Variant, ranks: &'static str, verdicts: &'static str) {
+    let twin = Twin::new(variant);
+    let from_ranks = data::ranks(ranks).into_iter().map(|(_, sfen)| sfen);
+    let from_verdicts = data::verdicts(verdicts).into_iter().map(|(sfen, ..)| sfen);
+    let mut lines = 0;
+    for sfen in from_ranks.chain(from_verdicts) {
+        assert_eq!(twin.format(&twin.parse(sfen)), sfen);
+        lines += 1;
+    }
+    assert!(lines > 900, "only {lines} lines");
+}
+
+#[test]
+fn twin_sfen_round_trips() {
+    sfen_round_trips(&Variant::SHOGI, RANKS_SHOGI, VERDICTS_SHOGI);
+    sfen_round_trips(&Variant::MINISHOGI, RANKS_MINISHOGI, VERDICTS_MINISHOGI);
+}
+
+fn ranks_match(variant: &'static Variant, size: &str, text: &'static str) {
+    let twin = Twin::new(variant);
+    let candidates = Candidates::new(twin);
+    assert_eq!(candidates.size.to_string(), size);
+    let rows = data::ranks(text);
+    assert!(rows.len() > 200, "only {} lines", rows.len());
+    for (rank, sfen) in rows {
+        let rank: BigUint = rank.parse().unwrap();
+        assert_eq!(twin.format(&candidates.unrank(&rank)), sfen, "{rank}");
+        assert_eq!(candidates.rank(&twin.parse(sfen)), Some(rank), "{sfen}");
+    }
+}
+
+#[test]
+fn twin_ranks_shogi_in_the_published_order() {
+    ranks_match(
+        &Variant::SHOGI,
+        "80880932079767835177773204009328769812438521503800714936366945233084532",
+        RANKS_SHOGI,
+    );
+}
+
+#[test]
+fn twin_ranks_minishogi_in_the_published_order() {
+    ranks_match(&Variant::MINISHOGI, "16014219505238849250", RANKS_MINISHOGI);
+}
+
+/// Judges every `stride`-th line, and every line of depth 1 or more.
+fn verdicts_match(variant: &'static Variant, text: &'static str, stride: usize) {
+    let twin = Twin::new(variant);
+    for (number, (sfen, outcome, depth)) in data::verdicts(text).into_iter().enumerate() {
+        if number % stride == 0 || depth.is_some_and(|depth| depth > 0) {
+            let judged = twin.judge(&twin.parse(sfen));
+            assert_eq!(judged, (outcome, depth), "{sfen}");
+        }
+    }
+}
+
+#[test]
+fn twin_judges_minishogi_as_published() {
+    verdicts_match(&Variant::MINISHOGI, VERDICTS_MINISHOGI, 1);
+}
+
+#[test]
+fn twin_judges_shogi_as_published() {
+    verdicts_match(&Variant::SHOGI, VERDICTS_SHOGI, 8);
+}
+
+/// q is a predecessor of p exactly when p comes of a legal move in q; both lists name a position once.
+fn moves_and_predecessors_are_inverse(variant: &'static Variant, seed: u64, number: usize) {
+    let twin = Twin::new(variant);
+    let mut chance = Chance::seeded(seed);
+    for _ in 0..positions(number) {
+        let position = match chance.number(3) {
+            0 => {
+                let plies = chance.number(200);
+                twin.random_play(&mut chance, plies)
+            }
+            1 => twin.random_placement(&mut chance, 2),
+            _ => twin.random_placement(&mut chance, 10),
+        };
+        let sfen = twin.format(&position);
+        let before = twin.predecessors(&position);
+        for q in &before {
+            assert_eq!(twin.broken_rule(q), None, "{sfen} from {}", twin.format(q));
+            let ways = twin
+                .legal_moves(q)
+                .into_iter()
+                .filter(|&step| twin.play(q, step) == position)
+                .count();
+            assert_eq!(ways, 1, "{sfen} from {}", twin.format(q));
+        }
+        let moves: Vec<Move> = twin.legal_moves(&position);
+        for step in moves {
+            let next = twin.play(&position, step);
+            let ways = twin
+                .predecessors(&next)
+                .into_iter()
+                .filter(|q| *q == position)
+                .count();
+            assert_eq!(ways, 1, "{sfen} by {step:?}");
+        }
+    }
+}
+
+#[test]
+fn twin_moves_and_predecessors_are_inverse_in_shogi() {
+    moves_and_predecessors_are_inverse(&Variant::SHOGI, 9, 20);
+}
+
+#[test]
+fn twin_moves_and_predecessors_are_inverse_in_minishogi() {
+    moves_and_predecessors_are_inverse(&Variant::MINISHOGI, 5, 300);
+}
