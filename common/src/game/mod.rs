@@ -12,10 +12,17 @@ mod sfen;
 
 mod local;
 
+mod generate;
+mod moves;
+mod perft;
+mod usi;
+
 pub use arrangement::{Arrangement, ArrangementError, PositionError};
 pub use bits::Bits;
 pub use local::TwoPawns;
+pub use moves::Move;
 pub use position::{Hand, Piece, Position, Side};
 pub use rules::{Role, Rules, Square};
 pub use sfen::SfenError;
+pub use usi::UsiError;
 pub use variant::{KINDS, Kind, Movement, Variant};

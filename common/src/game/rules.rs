@@ -15,12 +15,30 @@ pub struct Role<B> {
     pub kind: usize,
     /// Whether promoted.
     pub promoted: bool,
+    /// Whether it may promote.
+    pub(crate) promotes: bool,
+    /// Whether it moves across files and a file may hold only so many of it, so that its moves have to
+    /// mind the limit as drops do.
+    pub(crate) crowds: bool,
     /// `steps[side][s]`: the squares that a piece of `side` on s steps to.
     pub(crate) steps: [Vec<B>; 2],
     /// `sliders[side][s]`: the squares that it would slide to from s on an empty board.
     pub(crate) slides: [Vec<B>; 2],
     /// Its slide directions by side: the index in `Rules::rays`, and whether squares ascend there.
     pub(crate) directions: [Vec<(usize, bool)>; 2],
+}
+
+impl<B: Bits> Role<B> {
+    /// The pieces in this role, of both sides.
+    #[inline]
+    pub(crate) fn of(&self, position: &Position<B>) -> B {
+        let all = position.kinds[self.kind];
+        if self.promoted {
+            all & position.promoted
+        } else {
+            all & !position.promoted
+        }
+    }
 }
 
 /// A variant with its tables, for sets of squares of type `B`.
@@ -94,7 +112,11 @@ impl<B: Bits> Rules<B> {
         }
         let mut roles = Vec::new();
         for (kind, entry) in variant.kinds.iter().enumerate() {
-            roles.push(geometry.role(kind, false, entry.moves, &directions));
+            let mut role = geometry.role(kind, false, entry.moves, &directions);
+            role.promotes = entry.promoted.is_some();
+            let mut moves = entry.moves.steps.iter().chain(entry.moves.slides);
+            role.crowds = entry.file_limit.is_some() && moves.any(|&(dx, _)| dx != 0);
+            roles.push(role);
             if let Some(movement) = entry.promoted {
                 roles.push(geometry.role(kind, true, movement, &directions));
             }
@@ -323,6 +345,8 @@ impl Geometry {
         Role {
             kind,
             promoted,
+            promotes: false,
+            crowds: false,
             steps,
             slides,
             directions: indices,

@@ -4,4 +4,6 @@
 mod data;
 
 mod local;
+mod perft;
 mod sfen;
+mod variants;

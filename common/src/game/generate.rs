@@ -1,0 +1,389 @@
+//! Which moves are legal: moves that share a piece and its square, or a dropped kind, as one set.
+
+use std::ops::ControlFlow;
+
+use super::bits::Bits;
+use super::position::{Piece, Position, Side};
+use super::rules::{Role, Rules, Square};
+
+/// Legal moves that differ in their target alone; at least one set is not empty.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Moves<B> {
+    /// Moves of the piece on `from`.
+    Board {
+        /// The piece that moves.
+        piece: Piece,
+        /// Where it stands.
+        from: Square,
+        /// Where it may go as it is.
+        plain: B,
+        /// Where it may go and promote.
+        promoting: B,
+    },
+    /// Drops of a kind.
+    Drop {
+        /// The kind's index.
+        kind: usize,
+        /// Where it may be dropped.
+        to: B,
+    },
+}
+
+/// What the opponent's pieces do to the King of the side to move.
+struct Threats<B> {
+    /// Where a piece other than the King has to go: anywhere, or where it ends the check.
+    targets: B,
+    /// Pieces of the side to move that shield their King.
+    pinned: B,
+    /// The sliders that they shield it from.
+    pinners: B,
+}
+
+impl<B: Bits> Rules<B> {
+    /// Hands every legal move to `visit`, which may stop.
+    pub(crate) fn visit_moves(
+        &self,
+        position: &Position<B>,
+        visit: &mut impl FnMut(Moves<B>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let threats = self.threats(position);
+        self.visit_unrestrained(position, &threats, visit)?;
+        self.visit_restrained_drops(position, &threats, visit)
+    }
+
+    /// All moves but the drops of the kinds that may not mate.
+    #[inline]
+    fn visit_unrestrained(
+        &self,
+        position: &Position<B>,
+        threats: &Threats<B>,
+        visit: &mut impl FnMut(Moves<B>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.visit_pieces(position, threats, visit)?;
+        self.visit_king(position, visit)?;
+        self.visit_drops(position, threats, visit)
+    }
+
+    /// Whether the side to move has a legal move; if not, it has lost.
+    ///
+    /// A Pawn drop counts only if it is legal itself, that is, if it leaves the opponent a legal move
+    /// in turn: the definition is recursive and ends because hands are finite.
+    #[inline]
+    #[must_use]
+    pub fn has_legal_move(&self, position: &Position<B>) -> bool {
+        self.visit_moves(position, &mut |_| ControlFlow::Break(()))
+            .is_break()
+    }
+
+    #[inline]
+    fn threats(&self, position: &Position<B>) -> Threats<B> {
+        let me = position.turn;
+        let king = position.king(me);
+        let (own, occupied) = (position.of(me), position.occupied());
+        let theirs = position.of(me.other());
+        let (mut checkers, mut targets) = (B::EMPTY, self.board);
+        let (mut pinned, mut pinners) = (B::EMPTY, B::EMPTY);
+        for role in &self.roles {
+            let set = role.of(position) & theirs;
+            // An attack turned around: the same piece of the King's side, standing on his square.
+            let steps = set & role.steps[me as usize][king];
+            if !steps.is_empty() {
+                checkers |= steps;
+                targets &= steps;
+            }
+            for slider in (set & role.slides[me as usize][king] & !steps).squares() {
+                let between = self.between(slider, king);
+                let shields = between & occupied;
+                if shields.is_empty() {
+                    checkers |= B::bit(slider);
+                    targets &= between | B::bit(slider);
+                } else if !shields.is_many() && !(shields & own).is_empty() {
+                    pinned |= shields;
+                    pinners |= B::bit(slider);
+                }
+            }
+        }
+        if checkers.is_many() {
+            targets = B::EMPTY;
+        }
+        Threats {
+            targets,
+            pinned,
+            pinners,
+        }
+    }
+
+    /// Moves of all pieces but the King.
+    #[inline]
+    fn visit_pieces(
+        &self,
+        position: &Position<B>,
+        threats: &Threats<B>,
+        visit: &mut impl FnMut(Moves<B>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        if threats.targets.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let me = position.turn;
+        let (own, occupied) = (position.of(me), position.occupied());
+        let targets = threats.targets & !own & !position.kinds[0];
+        let zone = self.zone[me as usize];
+        for role in &self.roles[1..] {
+            let standing = if role.promoted {
+                self.board
+            } else {
+                self.standing[me as usize][role.kind]
+            };
+            for from in (role.of(position) & own).squares() {
+                let mut to = self.attacks(role, me, from, occupied) & targets;
+                if threats.pinned.has(from) {
+                    to &= self.pinned_targets(position, threats, from);
+                }
+                if to.is_empty() {
+                    continue;
+                }
+                let promoting = if !role.promotes {
+                    B::EMPTY
+                } else if zone.has(from) {
+                    to
+                } else {
+                    to & zone
+                };
+                let mut plain = to & standing;
+                if role.crowds {
+                    plain &= !self.full_files(position, me, role.kind, B::bit(from));
+                }
+                if (plain | promoting).is_empty() {
+                    continue;
+                }
+                visit(Moves::Board {
+                    piece: Piece {
+                        side: me,
+                        kind: role.kind,
+                        promoted: role.promoted,
+                    },
+                    from,
+                    plain,
+                    promoting,
+                })?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Where a shield may go: along its line, the slider's square included.
+    #[cold]
+    fn pinned_targets(&self, position: &Position<B>, threats: &Threats<B>, from: Square) -> B {
+        let king = position.king(position.turn);
+        let mut targets = self.board;
+        for pinner in threats.pinners.squares() {
+            let line = self.between(pinner, king);
+            if line.has(from) {
+                targets &= line | B::bit(pinner);
+            }
+        }
+        targets
+    }
+
+    #[inline]
+    fn visit_king(
+        &self,
+        position: &Position<B>,
+        visit: &mut impl FnMut(Moves<B>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let me = position.turn;
+        let king = position.king(me);
+        let occupied = position.occupied();
+        // The King shields no square from a slider that attacks him.
+        let vacated = occupied & !B::bit(king);
+        let mut plain = B::EMPTY;
+        let to = self.attacks(&self.roles[0], me, king, occupied)
+            & !position.of(me)
+            & !position.kinds[0];
+        for t in to.squares() {
+            if !self.is_attacked(position, t, me.other(), vacated) {
+                plain |= B::bit(t);
+            }
+        }
+        if plain.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        visit(Moves::Board {
+            piece: Piece {
+                side: me,
+                kind: 0,
+                promoted: false,
+            },
+            from: king,
+            plain,
+            promoting: B::EMPTY,
+        })
+    }
+
+    /// Drops of the kinds whose drop may mate.
+    #[inline]
+    fn visit_drops(
+        &self,
+        position: &Position<B>,
+        threats: &Threats<B>,
+        visit: &mut impl FnMut(Moves<B>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        for (kind, entry) in self.variant.kinds.iter().enumerate() {
+            if position.hands[position.turn as usize][kind] > 0 && !entry.mating_drop_forbidden {
+                let to = self.drop_targets(position, threats, kind);
+                if !to.is_empty() {
+                    visit(Moves::Drop { kind, to })?;
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Drops of the kinds whose drop may not leave the opponent without a legal move.
+    #[inline]
+    fn visit_restrained_drops(
+        &self,
+        position: &Position<B>,
+        threats: &Threats<B>,
+        visit: &mut impl FnMut(Moves<B>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        for (kind, entry) in self.variant.kinds.iter().enumerate() {
+            if position.hands[position.turn as usize][kind] > 0 && entry.mating_drop_forbidden {
+                let mut to = self.drop_targets(position, threats, kind);
+                if !to.is_empty() {
+                    to &= !self.final_drops(position, kind, to);
+                }
+                if !to.is_empty() {
+                    visit(Moves::Drop { kind, to })?;
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Where a kind may be dropped, mate or not.
+    #[inline]
+    fn drop_targets(&self, position: &Position<B>, threats: &Threats<B>, kind: usize) -> B {
+        let me = position.turn;
+        let empty = threats.targets & !position.occupied();
+        let mut to = empty & self.standing[me as usize][kind];
+        if self.variant.kinds[kind].file_limit.is_some() && !to.is_empty() {
+            to &= !self.full_files(position, me, kind, B::EMPTY);
+        }
+        to
+    }
+
+    /// The files that can take no further unpromoted piece of a kind, `except` some not counted.
+    #[inline]
+    fn full_files(&self, position: &Position<B>, side: Side, kind: usize, except: B) -> B {
+        let mut full = B::EMPTY;
+        if let Some(limit) = self.variant.kinds[kind].file_limit {
+            let set = position.pieces(side, kind, false) & !except;
+            for &file in &self.files {
+                if (set & file).count() >= u32::from(limit) {
+                    full |= file;
+                }
+            }
+        }
+        full
+    }
+
+    /// Those of the drops of a kind on `to` that leave the opponent without a legal move.
+    ///
+    /// A drop that gives check is tried out, and so is one that [`hindering`](Self::hindering) leaves
+    /// in doubt: few are.
+    fn final_drops(&self, position: &Position<B>, kind: usize, to: B) -> B {
+        let opponent = position.turn.other();
+        let role = self.role(kind, false);
+        let king = position.king(opponent);
+        // An attack turned around, as in `threats`.
+        let checks = to & self.attacks(role, opponent, king, position.occupied());
+        let quiet = to & !checks;
+        let doubtful = if quiet.is_empty() {
+            quiet
+        } else {
+            self.hindering(position, role, quiet)
+        };
+        let mut last = B::EMPTY;
+        for t in (checks | doubtful).squares() {
+            if !self.has_legal_move(&self.after_drop(position, kind, t)) {
+                last |= B::bit(t);
+            }
+        }
+        last
+    }
+
+    /// Those of the drops on `quiet`, none of which gives check, that touch all moves of the opponent.
+    ///
+    /// Suppose that it were the opponent's turn now. A legal move of his, other than a drop that may
+    /// not mate, is legal after the drop too unless the dropped piece stands on its way or target or,
+    /// when the King moves, attacks his target: a piece more of ours closes lines to his King and opens
+    /// none. So every such move clears all drops but the few on its *footprint*, and two moves mostly
+    /// clear them all.
+    fn hindering(&self, position: &Position<B>, role: &Role<B>, quiet: B) -> B {
+        let mut passed = *position;
+        passed.turn = position.turn.other();
+        let side = passed.turn as usize;
+        let mut doubt = quiet;
+        let mut clear = |moves: Moves<B>| {
+            match moves {
+                Moves::Drop { to, .. } if to.is_many() => doubt = B::EMPTY,
+                Moves::Drop { to, .. } => doubt &= to,
+                Moves::Board {
+                    piece,
+                    from,
+                    plain,
+                    promoting,
+                } => {
+                    for t in (plain | promoting).squares() {
+                        let mut footprint = B::bit(t) | self.between(from, t);
+                        if piece.kind == 0 {
+                            footprint |= role.steps[side][t] | role.slides[side][t];
+                        }
+                        doubt &= footprint;
+                    }
+                }
+            }
+            if doubt.is_empty() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let threats = self.threats(&passed);
+        let _ = self.visit_unrestrained(&passed, &threats, &mut clear);
+        doubt
+    }
+
+    /// The role of a kind. Asking for the promoted role of a kind that does not promote is a
+    /// programmer's error.
+    #[inline]
+    pub(crate) fn role(&self, kind: usize, promoted: bool) -> &Role<B> {
+        let found = self
+            .roles
+            .iter()
+            .find(|role| role.kind == kind && role.promoted == promoted);
+        found.expect("every kind has its roles")
+    }
+
+    /// Whether a piece of `by` attacks `target` when the occupied squares are `occupied`; see
+    /// [`attackers`](Self::attackers).
+    #[inline]
+    pub(crate) fn is_attacked(
+        &self,
+        position: &Position<B>,
+        target: Square,
+        by: Side,
+        occupied: B,
+    ) -> bool {
+        let turned = by.other() as usize;
+        let own = position.sides[by as usize] & occupied;
+        self.roles.iter().any(|role| {
+            let set = role.of(position) & own;
+            !(set & role.steps[turned][target]).is_empty()
+                || (set & role.slides[turned][target])
+                    .squares()
+                    .any(|s| (self.between(s, target) & occupied).is_empty())
+        })
+    }
+}
