@@ -1,11 +1,19 @@
 //! The census: from a campaign and a block number to a tally.
 
 mod campaign;
+mod certificate;
+mod judge;
 mod outcome;
+mod quiet;
+mod search;
+mod shuttles;
 mod tally;
+mod trail;
 mod witness;
 
 pub use campaign::{BLOCK, Block, Campaign, CampaignError, Cut, Design, PopulationName, Segment};
+pub use judge::{Judge, Proof};
 pub use outcome::Outcome;
+pub use search::{Search, Verdict, published_search};
 pub use tally::{Cell, Digest, Tally, TallyError};
 pub use witness::Witness;

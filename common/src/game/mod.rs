@@ -17,11 +17,14 @@ mod moves;
 mod perft;
 mod usi;
 
+mod predecessors;
+
 pub use arrangement::{Arrangement, ArrangementError, PositionError};
 pub use bits::Bits;
 pub use local::TwoPawns;
 pub use moves::Move;
 pub use position::{Hand, Piece, Position, Side};
+pub use predecessors::Unmove;
 pub use rules::{Role, Rules, Square};
 pub use sfen::SfenError;
 pub use usi::UsiError;

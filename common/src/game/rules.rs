@@ -49,6 +49,12 @@ impl<B: Bits> Role<B> {
 pub struct Rules<B> {
     pub(crate) variant: &'static Variant,
     pub(crate) roles: Vec<Role<B>>,
+    /// Where in `roles` each kind stands unpromoted; its promoted self follows at once.
+    pub(crate) plain_roles: Vec<usize>,
+    /// The indices of the roles that slide.
+    pub(crate) slider_roles: Vec<usize>,
+    /// The kinds whose drop is restricted beyond standing: by file or by mate.
+    pub(crate) restricted_kinds: Vec<usize>,
     /// `rays[d][s]`: the squares from s to the edge in direction d, s excluded.
     pub(crate) rays: Vec<Vec<B>>,
     /// `between[s * squares + t]`: the squares strictly between two that a slide direction joins;
@@ -60,6 +66,8 @@ pub struct Rules<B> {
     pub(crate) files: Vec<B>,
     /// The promotion zone by side.
     pub(crate) zone: [B; 2],
+    /// `beyond_zone[side][d]`: the squares more than d ranks away from the side's zone.
+    pub(crate) beyond_zone: [Vec<B>; 2],
     /// `standing[side][kind]`: where an unpromoted piece of the kind can still move some day.
     pub(crate) standing: [Vec<B>; 2],
     /// How many bits of the word, above the board's, stay clear.
@@ -93,6 +101,7 @@ impl<B: Bits> Rules<B> {
                 }
             }
         }
+        assert!(directions.len() <= 8, "{}: more than 8 slide directions", variant.id);
         let rays: Vec<Vec<B>> = directions
             .iter()
             .map(|&d| (0..squares).map(|s| geometry.ray(s, d)).collect())
@@ -111,7 +120,9 @@ impl<B: Bits> Rules<B> {
             }
         }
         let mut roles = Vec::new();
+        let mut plain_roles = Vec::new();
         for (kind, entry) in variant.kinds.iter().enumerate() {
+            plain_roles.push(roles.len());
             let mut role = geometry.role(kind, false, entry.moves, &directions);
             role.promotes = entry.promoted.is_some();
             let mut moves = entry.moves.steps.iter().chain(entry.moves.slides);
@@ -154,7 +165,17 @@ impl<B: Bits> Rules<B> {
         }
         Rules {
             variant,
+            slider_roles: (0..roles.len())
+                .filter(|&r| !roles[r].directions[0].is_empty())
+                .collect(),
+            restricted_kinds: (0..variant.kinds.len())
+                .filter(|&k| {
+                    let kind = &variant.kinds[k];
+                    kind.file_limit.is_some() || kind.mating_drop_forbidden
+                })
+                .collect(),
             roles,
+            plain_roles,
             rays,
             between,
             board,
@@ -167,6 +188,10 @@ impl<B: Bits> Rules<B> {
                     file
                 })
                 .collect(),
+            beyond_zone: [
+                (zone..height).map(|y| rank_set(y..height)).collect(),
+                (zone..height).map(|y| rank_set(0..height - y)).collect(),
+            ],
             zone: [rank_set(0..zone), rank_set(height - zone..height)],
             standing,
             unused: u32::try_from(B::CAPACITY - squares).expect("a word has few bits"),

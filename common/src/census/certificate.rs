@@ -1,0 +1,162 @@
+//! A proof by passing: most reachable positions are shown to be so without a search.
+//!
+//! # Words
+//! M made the last move of a position, O is to move. A *configuration* is the board and the hands
+//! without the side to move. It is *calm* if neither King is attacked. A side's *shuttle* is its King
+//! on a square a together with an adjacent empty square b; the four squares of both shuttles are
+//! distinct, and no square of the one is adjacent to a square of the other. The *phases* are the four
+//! configurations with each King on its a or b. A configuration is *quiet* if all four are calm.
+//!
+//! # What is used
+//! **Prelude.** Let a position be calm, and let x be an unpromoted piece of M, no King, that stands on
+//! no square between a slider and the King that it points at. Then the position without x, x in
+//! M's hand and M to move, is a predecessor and calm, provided that O has a legal move if x is of a
+//! kind whose mating drop is forbidden. *Proof.* Taking x away opens no line to either King, so both
+//! stay unattacked: O's as a predecessor demands, M's as the drop, played forward, demands. x
+//! satisfied the local rules where it stood, so it could be dropped there. ∎ O has a legal move when
+//! its King is unattacked and it holds a piece of a kind without restrictions that can stand on some
+//! empty square: the drop of it cannot expose its King.
+//!
+//! **Lemma (a step in a quiet configuration).** A *step* of X takes back one non-capturing move of a
+//! piece of X that is no King: an undone drop of an unpromoted piece, or the return of a piece from t
+//! to an empty square f, as it is or as its unpromoted self, by the rules of zone, standing and two
+//! Pawns; f and the squares between f and t are no shuttle squares. If a step leads from the quiet
+//! configuration c to c', quiet for the same shuttles, then from a position of c in any phase, whoever
+//! is to move, at most two legal un-moves lead to c' in some phase with X to move. *Proof.* If X did
+//! not make the last move of the position, its opponent did and *passes* first: its King returns to
+//! the other square of its shuttle. Played forward that is a legal King's move: the King that moves is
+//! unattacked after it, the other one before it, since both configurations are phases of c. Now X made
+//! the last move: undo the step in the present phase. Its squares are no shuttle squares, so they are
+//! as empty in every phase. In the predecessor the opponent's King is unattacked, as c' is quiet; in
+//! the present position the King of X is, as c is. An undone Pawn drop left neither mate nor
+//! stalemate, since the opponent's shuttle was a legal move and no drop. ∎
+//!
+//! **Theorem.** A position from which a prelude and then steps in quiet configurations lead to the two
+//! Kings alone is reachable. *Proof.* All these un-moves are legal moves played forward. The last
+//! position is calm with non-adjacent Kings, so it is a KK position; and KK positions are
+//! reachable (`docs/mathematics.md`). ∎
+//!
+//! # How quietness is known
+//! All tests see through both Kings and take every shuttle square as empty: whatever attacks a King in
+//! some phase attacks its square then too. Sufficient, never wrong. A piece that leaves the board
+//! exposes a King only along a line of a slider on which it stands, so pieces off all such lines may
+//! go together, in any order, each step quiet (*bulk*). Failure proves nothing; the complete search
+//! decides then.
+
+use super::quiet::Quiet;
+use super::shuttles::find_shuttles;
+use super::trail::Trail;
+use crate::game::{Bits, KINDS, Position, Rules, Side, Square};
+
+/// Tries to prove that a calm position is reachable, leaving the steps in `trail`.
+pub(crate) fn certify<B: Bits>(
+    rules: &Rules<B>,
+    position: &Position<B>,
+    trail: &mut impl Trail,
+) -> bool {
+    let mut board = *position;
+    let mut mover = prelude(rules, &mut board, trail);
+    let mut walks = 0;
+    while board.occupied() != board.kinds[0] {
+        let Some(shuttles) = find_shuttles(rules, &board) else {
+            return false;
+        };
+        trail.shuttle([shuttles[0].squares, shuttles[1].squares]);
+        let before = board.occupied().count();
+        let mut quiet = Quiet::new(rules, &board, shuttles, mover);
+        quiet.empty_the_board(trail);
+        if quiet.pieces() == before {
+            walks += 1;
+            if walks > WALKS.len() || !quiet.walk_the_kings(WALKS[walks - 1], trail) {
+                return false;
+            }
+        }
+        (board, mover) = quiet.leave();
+    }
+    true
+}
+
+/// How often the Kings may walk out of the way of pieces that are stuck.
+const WALKS: [[usize; 2]; 4] = [[1, 3], [4, 1], [1, 3], [4, 1]];
+
+/// Undoes drops in turn, M first, as long as both sides have loose pieces; who made the last move then.
+fn prelude<B: Bits>(rules: &Rules<B>, board: &mut Position<B>, trail: &mut impl Trail) -> Side {
+    let kings = Side::BOTH.map(|side| [board.king(side)]);
+    let loose = droppable(board) & !lines(rules, board, &kings);
+    let restricted = restricted(rules, board);
+    let mut has_reply = Side::BOTH.map(|side| can_drop_freely(rules, board, side));
+    let mut side = board.turn.other();
+    loop {
+        let own = loose & board.of(side);
+        let free = own & !restricted;
+        let square = if !free.is_empty() {
+            has_reply[side as usize] = true;
+            free.first()
+        } else if !own.is_empty() && has_reply[side.other() as usize] {
+            own.first()
+        } else {
+            return side;
+        };
+        remove(board, B::bit(square));
+        trail.undrop(side, square);
+        side = side.other();
+    }
+}
+
+/// The squares between each slider and the opposing squares of `targets` that it points at.
+pub(crate) fn lines<B: Bits, const N: usize>(
+    rules: &Rules<B>,
+    board: &Position<B>,
+    targets: &[[Square; N]; 2],
+) -> B {
+    let mut found = B::EMPTY;
+    for &index in &rules.slider_roles {
+        let role = &rules.roles[index];
+        for side in Side::BOTH {
+            let set = board.pieces(side, role.kind, role.promoted);
+            if set.is_empty() {
+                continue;
+            }
+            for &target in &targets[side.other() as usize] {
+                for s in (set & role.slides[side.other() as usize][target]).squares() {
+                    found |= rules.between(s, target);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Takes pieces off the board; the hands no longer matter once a certificate is under way.
+pub(crate) fn remove<B: Bits>(board: &mut Position<B>, squares: B) {
+    board.sides[0] &= !squares;
+    board.sides[1] &= !squares;
+    board.promoted &= !squares;
+    for kind in &mut board.kinds {
+        *kind &= !squares;
+    }
+}
+
+/// The unpromoted pieces other than the Kings.
+pub(crate) fn droppable<B: Bits>(board: &Position<B>) -> B {
+    board.occupied() & !board.promoted & !board.kinds[0]
+}
+
+/// The pieces whose drop the rules restrict beyond standing.
+fn restricted<B: Bits>(rules: &Rules<B>, board: &Position<B>) -> B {
+    let mut found = B::EMPTY;
+    for &kind in &rules.restricted_kinds {
+        found |= board.kinds[kind];
+    }
+    found
+}
+
+/// Whether a side holds a piece of a kind without restrictions and a square to drop it on.
+fn can_drop_freely<B: Bits>(rules: &Rules<B>, board: &Position<B>, side: Side) -> bool {
+    let hand = board.hand(side);
+    (1..KINDS).any(|kind| {
+        hand[kind] > 0
+            && !rules.restricted_kinds.contains(&kind)
+            && !(rules.standing[side as usize][kind] & !board.occupied()).is_empty()
+    })
+}

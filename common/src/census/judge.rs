@@ -1,0 +1,123 @@
+//! The verdict on a position that passed the filters.
+//!
+//! A cascade, each step deciding most of what reaches it, none of them able to err:
+//!
+//! 1. a calm position with a [certificate](super::certificate) is reachable;
+//! 2. a position without a predecessor is unreachable, and one with a certified predecessor reachable;
+//! 3. the complete [search](super::search) over all ancestors decides the rest: it stops at the first
+//!    ancestor that is certified, and only when it has seen all of them says "unreachable".
+
+use std::ops::ControlFlow;
+
+use super::certificate::certify;
+use super::search::{Ancestors, Found, Verdict, is_kings_only};
+use super::trail::{Step, Trail, expand};
+use crate::game::{Bits, Position, Rules, Unmove};
+
+/// How many predecessors are tried for a certificate before the complete search begins.
+const TRIES: u32 = 24;
+
+/// Decides positions of one variant.
+#[derive(Clone, Debug)]
+pub struct Judge<'a, B> {
+    rules: &'a Rules<B>,
+}
+
+/// A verdict with its evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// For a reachable position the un-moves from it to a KK position, in the order in which they are
+    /// undone; empty otherwise.
+    pub path: Vec<Unmove>,
+}
+
+/// Where a certificate was found: the un-moves to that position, and its trail.
+type Certified<T> = (Vec<Unmove>, T);
+
+impl<'a, B: Bits> Judge<'a, B> {
+    /// A judge by these rules.
+    #[must_use]
+    pub fn new(rules: &'a Rules<B>) -> Self {
+        Judge { rules }
+    }
+
+    /// The verdict on a position that satisfies the local rules and in which the King of the side not
+    /// to move is not attacked. `cap`: the most positions that the complete search may expand.
+    #[must_use]
+    pub fn verdict(&self, position: &Position<B>, cap: Option<u64>) -> Verdict {
+        match self.decide::<()>(position, cap) {
+            Ok(_) => Verdict::Reachable,
+            Err(verdict) => verdict,
+        }
+    }
+
+    /// The verdict with its evidence: for a reachable position a whole path from a KK position.
+    #[must_use]
+    pub fn prove(&self, position: &Position<B>, cap: Option<u64>) -> Proof {
+        match self.decide::<Vec<Step>>(position, cap) {
+            Ok((mut path, trail)) => {
+                let mut here = *position;
+                for unmove in &path {
+                    here = self.rules.undo(&here, *unmove);
+                }
+                path.extend(expand(self.rules, &here, &trail));
+                Proof {
+                    verdict: Verdict::Reachable,
+                    path,
+                }
+            }
+            Err(verdict) => Proof {
+                verdict,
+                path: Vec::new(),
+            },
+        }
+    }
+
+    fn decide<T: Trail + Default>(
+        &self,
+        position: &Position<B>,
+        cap: Option<u64>,
+    ) -> Result<Certified<T>, Verdict> {
+        if let Some(trail) = self.certificate(position) {
+            return Ok((Vec::new(), trail));
+        }
+        let mut seen = 0;
+        let near = self.rules.predecessors(position, |unmove, before| {
+            if let Some(trail) = self.certificate(before) {
+                return ControlFlow::Break(Some((vec![unmove], trail)));
+            }
+            seen += 1;
+            if seen < TRIES {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(None)
+            }
+        });
+        match near {
+            ControlFlow::Break(Some(certified)) => return Ok(certified),
+            ControlFlow::Continue(()) if seen == 0 => {
+                return Err(Verdict::Unreachable { depth: 0 });
+            }
+            _ => {}
+        }
+        let mut ancestors = Ancestors::new(self.rules, position);
+        match ancestors.search(cap, |_, before| self.certificate(before)) {
+            Found::Goal(node, trail) => Ok((ancestors.path(node), trail)),
+            Found::Exhausted => Err(Verdict::Unreachable {
+                depth: ancestors.depth(),
+            }),
+            Found::Capped => Err(Verdict::Undecided),
+        }
+    }
+
+    /// The trail of a certificate, if the position is one of the Kings alone or can be certified.
+    fn certificate<T: Trail + Default>(&self, position: &Position<B>) -> Option<T> {
+        let mut trail = T::default();
+        let certified = is_kings_only(position)
+            || (!self.rules.in_check(position, position.turn())
+                && certify(self.rules, position, &mut trail));
+        certified.then_some(trail)
+    }
+}

@@ -1,0 +1,145 @@
+//! What a certificate leaves behind: nothing while counting, the actual un-moves when asked.
+
+use crate::game::{Bits, Position, Rules, Side, Square, Unmove};
+
+/// The two squares of each side's shuttle.
+pub(crate) type Squares = [[Square; 2]; 2];
+
+/// Receives the steps of a certificate in the order in which they are undone.
+pub(crate) trait Trail {
+    /// A drop of `side` on `square` is undone.
+    fn undrop(&mut self, side: Side, square: Square);
+    /// From here on the sides may pass between these squares.
+    fn shuttle(&mut self, shuttles: Squares);
+    /// Drops of `side` on all these squares are undone, in any order.
+    fn undrop_all<B: Bits>(&mut self, side: Side, squares: B);
+    /// A promoted piece of `side` walks back along `way`, returns unpromoted to `origin`, and its drop
+    /// there is undone.
+    fn unpromote(&mut self, side: Side, way: &[Square], origin: Square);
+    /// The King of `side` walks back along `way`.
+    fn walk(&mut self, side: Side, way: &[Square]);
+    /// Whether the way of a walk is worth finding.
+    fn wants_squares(&self) -> bool {
+        true
+    }
+}
+
+/// The trail of the count: only the verdict matters.
+impl Trail for () {
+    #[inline]
+    fn undrop(&mut self, _: Side, _: Square) {}
+    #[inline]
+    fn shuttle(&mut self, _: Squares) {}
+    #[inline]
+    fn undrop_all<B: Bits>(&mut self, _: Side, _: B) {}
+    #[inline]
+    fn unpromote(&mut self, _: Side, _: &[Square], _: Square) {}
+    #[inline]
+    fn walk(&mut self, _: Side, _: &[Square]) {}
+    #[inline]
+    fn wants_squares(&self) -> bool {
+        false
+    }
+}
+
+/// One step of a certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Undrop(Side, Square),
+    Shuttle(Squares),
+    /// A piece returns from the first square to the second, unpromoted if the flag is set.
+    Return(Side, Square, Square, bool),
+}
+
+impl Trail for Vec<Step> {
+    fn undrop(&mut self, side: Side, square: Square) {
+        self.push(Step::Undrop(side, square));
+    }
+    fn shuttle(&mut self, shuttles: Squares) {
+        self.push(Step::Shuttle(shuttles));
+    }
+    fn undrop_all<B: Bits>(&mut self, side: Side, squares: B) {
+        self.extend(squares.squares().map(|s| Step::Undrop(side, s)));
+    }
+    fn walk(&mut self, side: Side, way: &[Square]) {
+        for pair in way.windows(2) {
+            self.push(Step::Return(side, pair[0], pair[1], false));
+        }
+    }
+    fn unpromote(&mut self, side: Side, way: &[Square], origin: Square) {
+        self.walk(side, way);
+        if let Some(&last) = way.last() {
+            self.push(Step::Return(side, last, origin, true));
+        }
+        self.undrop(side, origin);
+    }
+}
+
+/// The un-moves that a certificate's steps stand for, played from the position that it certifies:
+/// whenever the other side would have to move, it passes with its shuttle.
+pub(crate) fn expand<B: Bits>(
+    rules: &Rules<B>,
+    position: &Position<B>,
+    steps: &[Step],
+) -> Vec<Unmove> {
+    let mut walk = Walk {
+        rules,
+        position: *position,
+        shuttles: None,
+        unmoves: Vec::new(),
+    };
+    for step in steps {
+        match *step {
+            Step::Shuttle(shuttles) => walk.shuttles = Some(shuttles),
+            Step::Undrop(side, square) => {
+                walk.hand_over_to(side);
+                let kind = rules.role_at(&walk.position, square).kind;
+                walk.undo(Unmove::Drop { kind, to: square });
+            }
+            Step::Return(side, to, from, promoted) => {
+                walk.hand_over_to(side);
+                walk.undo(Unmove::Board {
+                    from,
+                    to,
+                    promoted,
+                    captured: None,
+                });
+            }
+        }
+    }
+    walk.unmoves
+}
+
+/// A position on its way back.
+struct Walk<'a, B> {
+    rules: &'a Rules<B>,
+    position: Position<B>,
+    shuttles: Option<Squares>,
+    unmoves: Vec<Unmove>,
+}
+
+impl<B: Bits> Walk<'_, B> {
+    /// Makes `side` the one that made the last move.
+    fn hand_over_to(&mut self, side: Side) {
+        let mover = self.position.turn().other();
+        if mover == side {
+            return;
+        }
+        let shuttles = self.shuttles.expect("a prelude takes turns");
+        let [mut from, mut to] = shuttles[mover as usize];
+        if self.position.of(mover).has(from) {
+            (from, to) = (to, from);
+        }
+        self.undo(Unmove::Board {
+            from,
+            to,
+            promoted: false,
+            captured: None,
+        });
+    }
+
+    fn undo(&mut self, unmove: Unmove) {
+        self.position = self.rules.undo(&self.position, unmove);
+        self.unmoves.push(unmove);
+    }
+}
