@@ -174,7 +174,11 @@ impl<'a, B: Bits> Quiet<'a, B> {
     }
 
     /// Walks both Kings, one after the other, as far out of the way as they can; whether one moved.
-    pub(crate) fn walk_the_kings(&mut self, [near, row]: [usize; 2], trail: &mut impl Trail) -> bool {
+    pub(crate) fn walk_the_kings(
+        &mut self,
+        [near, row]: [usize; 2],
+        trail: &mut impl Trail,
+    ) -> bool {
         let mut moved = false;
         for side in Side::BOTH {
             moved |= self.walk_the_king(side, [near, row], trail);
@@ -182,7 +186,12 @@ impl<'a, B: Bits> Quiet<'a, B> {
         moved
     }
 
-    fn walk_the_king(&mut self, side: Side, [near, row]: [usize; 2], trail: &mut impl Trail) -> bool {
+    fn walk_the_king(
+        &mut self,
+        side: Side,
+        [near, row]: [usize; 2],
+        trail: &mut impl Trail,
+    ) -> bool {
         let shuttle = self.shuttles[side as usize];
         if shuttle.piece.kind != 0 {
             return false;
@@ -260,6 +269,7 @@ impl<'a, B: Bits> Quiet<'a, B> {
         self.kings[side as usize] = end;
         self.targets = targets(self.kings, &self.shuttles);
         self.reserved = reserved(self.kings, &self.shuttles);
+        trail.shuttle([self.shuttles[0].squares, self.shuttles[1].squares]);
         true
     }
 }
@@ -333,7 +343,9 @@ impl<B: Bits> Trip<'_, B> {
             let here = way[way.len() - 1];
             let step = layer.squares().find(|&t| {
                 let rules = self.quiet.rules;
-                rules.origins(self.now, self.side, t, self.blocked).has(here)
+                rules
+                    .origins(self.now, self.side, t, self.blocked)
+                    .has(here)
             });
             way.push(step.expect("each layer was reached from the one before"));
         }

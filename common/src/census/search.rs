@@ -174,17 +174,16 @@ impl<'a, B: Bits> Ancestors<'a, B> {
         let mut deepest = 0;
         while let Some(node) = queue.pop_front() {
             deepest = distance[node];
-            let _: ControlFlow<()> = self.rules.predecessors(
-                &self.nodes[node].position,
-                |_, before| {
-                    let next = self.find(before).expect("every ancestor is known");
-                    if distance[next] == u32::MAX {
-                        distance[next] = deepest + 1;
-                        queue.push_back(next);
-                    }
-                    ControlFlow::Continue(())
-                },
-            );
+            let _: ControlFlow<()> =
+                self.rules
+                    .predecessors(&self.nodes[node].position, |_, before| {
+                        let next = self.find(before).expect("every ancestor is known");
+                        if distance[next] == u32::MAX {
+                            distance[next] = deepest + 1;
+                            queue.push_back(next);
+                        }
+                        ControlFlow::Continue(())
+                    });
         }
         deepest
     }

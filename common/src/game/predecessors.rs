@@ -17,6 +17,7 @@
 use std::ops::ControlFlow;
 
 use super::bits::Bits;
+use super::moves::Move;
 use super::position::{Piece, Position, Side};
 use super::rules::{Role, Rules, Square};
 
@@ -41,6 +42,21 @@ pub enum Unmove {
         /// The kind that the move captured, and whether that piece was promoted.
         captured: Option<(usize, bool)>,
     },
+}
+
+impl From<Unmove> for Move {
+    fn from(unmove: Unmove) -> Move {
+        match unmove {
+            Unmove::Drop { kind, to } => Move::Drop { kind, to },
+            Unmove::Board {
+                from, to, promoted, ..
+            } => Move::Board {
+                from,
+                to,
+                promote: promoted,
+            },
+        }
+    }
 }
 
 /// A slider of M that points at the King of O with at most one piece in between.
@@ -269,9 +285,7 @@ impl<B: Bits> Rules<B> {
 impl<B: Bits> Source<'_, B> {
     /// Whether the piece on `to` may have been dropped, the pawn-drop mate aside.
     fn may_undrop(&self, role: &Role<B>, to: Square) -> bool {
-        role.kind != 0
-            && !role.promoted
-            && self.aim.origins(B::bit(to), true) == Some(!B::EMPTY)
+        role.kind != 0 && !role.promoted && self.aim.origins(B::bit(to), true) == Some(!B::EMPTY)
     }
 
     fn undrop(&self, role: &Role<B>, to: Square) -> Position<B> {

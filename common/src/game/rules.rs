@@ -101,7 +101,11 @@ impl<B: Bits> Rules<B> {
                 }
             }
         }
-        assert!(directions.len() <= 8, "{}: more than 8 slide directions", variant.id);
+        assert!(
+            directions.len() <= 8,
+            "{}: more than 8 slide directions",
+            variant.id
+        );
         let rays: Vec<Vec<B>> = directions
             .iter()
             .map(|&d| (0..squares).map(|s| geometry.ray(s, d)).collect())
