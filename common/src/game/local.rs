@@ -52,13 +52,12 @@ impl<B: Bits> Rules<B> {
     #[inline]
     #[must_use]
     pub fn flipped(&self, set: B) -> B {
-        let (width, height) = (self.files.len(), u32::from(self.variant.height));
+        let width = self.files.len();
         let mut image = B::EMPTY;
-        let mut by = height * u32::from(self.variant.width - 1);
         for x in 0..width / 2 {
+            let by = u32::from(self.variant.height) * (width - 1 - 2 * x) as u32;
             image |= (set & self.files[x]).up(by);
             image |= (set & self.files[width - 1 - x]).down(by);
-            by -= 2 * height;
         }
         if width % 2 == 1 {
             image |= set & self.files[width / 2];
