@@ -67,6 +67,9 @@ pub(crate) fn certify<B: Bits>(
         quiet.empty_the_board(trail);
         if quiet.pieces() == before {
             walks += 1;
+            if walks > 1 {
+                quiet.scatter(trail);
+            }
             if walks > WALKS.len() || !quiet.walk_the_kings(WALKS[walks - 1], trail) {
                 return false;
             }
@@ -77,7 +80,7 @@ pub(crate) fn certify<B: Bits>(
 }
 
 /// How often the Kings may walk out of the way of pieces that are stuck.
-const WALKS: [[usize; 2]; 4] = [[1, 3], [4, 1], [1, 3], [4, 1]];
+const WALKS: [[usize; 2]; 4] = [[1, 3], [1, 3], [4, 1], [1, 3]];
 
 /// Undoes drops in turn, M first, as long as both sides have loose pieces; who made the last move then.
 fn prelude<B: Bits>(rules: &Rules<B>, board: &mut Position<B>, trail: &mut impl Trail) -> Side {

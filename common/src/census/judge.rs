@@ -10,6 +10,7 @@
 use std::ops::ControlFlow;
 
 use super::certificate::certify;
+use super::outcome::Outcome;
 use super::search::{Ancestors, Found, Verdict, is_kings_only};
 use super::trail::{Step, Trail, expand};
 use crate::game::{Bits, Position, Rules, Unmove};
@@ -21,6 +22,26 @@ const TRIES: u32 = 24;
 #[derive(Clone, Debug)]
 pub struct Judge<'a, B> {
     rules: &'a Rules<B>,
+}
+
+/// How a position ends in the funnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ruling {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// The most plies that can be traced back, for an unreachable position.
+    pub depth: Option<u32>,
+}
+
+impl From<Verdict> for Ruling {
+    fn from(verdict: Verdict) -> Self {
+        let (outcome, depth) = match verdict {
+            Verdict::Reachable => (Outcome::Reachable, None),
+            Verdict::Unreachable { depth } => (Outcome::Unreachable, Some(depth)),
+            Verdict::Undecided => (Outcome::Undecided, None),
+        };
+        Ruling { outcome, depth }
+    }
 }
 
 /// A verdict with its evidence.
@@ -41,6 +62,38 @@ impl<'a, B: Bits> Judge<'a, B> {
     #[must_use]
     pub fn new(rules: &'a Rules<B>) -> Self {
         Judge { rules }
+    }
+
+    /// How a position ends: the filters in the funnel's order, then the verdict.
+    #[must_use]
+    pub fn rule(&self, position: &Position<B>, cap: Option<u64>) -> Ruling {
+        if self.rules.is_canonical(position) {
+            self.rule_unfolded(position, cap)
+        } else {
+            Ruling {
+                outcome: Outcome::Mirrored,
+                depth: None,
+            }
+        }
+    }
+
+    /// [`rule`](Self::rule) without the mirror filter.
+    #[must_use]
+    pub fn rule_unfolded(&self, position: &Position<B>, cap: Option<u64>) -> Ruling {
+        let rules = self.rules;
+        let rejected = if rules.has_two_pawns(position) {
+            Outcome::TwoPawns
+        } else if rules.has_immobile(position) {
+            Outcome::Immobile
+        } else if rules.in_check(position, position.turn().other()) {
+            Outcome::InCheck
+        } else {
+            return self.verdict(position, cap).into();
+        };
+        Ruling {
+            outcome: rejected,
+            depth: None,
+        }
     }
 
     /// The verdict on a position that satisfies the local rules and in which the King of the side not

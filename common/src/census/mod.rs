@@ -2,6 +2,7 @@
 
 mod campaign;
 mod certificate;
+mod counter;
 mod judge;
 mod outcome;
 mod quiet;
@@ -12,7 +13,8 @@ mod trail;
 mod witness;
 
 pub use campaign::{BLOCK, Block, Campaign, CampaignError, Cut, Design, PopulationName, Segment};
-pub use judge::{Judge, Proof};
+pub use counter::{BlockCount, Counter};
+pub use judge::{Judge, Proof, Ruling};
 pub use outcome::Outcome;
 pub use search::{Search, Verdict, published_search};
 pub use tally::{Cell, Digest, Tally, TallyError};

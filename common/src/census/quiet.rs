@@ -186,6 +186,44 @@ impl<'a, B: Bits> Quiet<'a, B> {
         moved
     }
 
+    /// Moves promoted sliders, as they are, to where they least bar the opposing King's way.
+    pub(crate) fn scatter(&mut self, trail: &mut impl Trail) {
+        let rules = self.rules;
+        let height = usize::from(rules.variant.height);
+        for &index in &rules.slider_roles {
+            let role = &rules.roles[index];
+            for side in Side::BOTH {
+                let all = self.board.pieces(side, role.kind, role.promoted);
+                for square in all.squares() {
+                    if !role.promoted || self.is_last_shield(square) {
+                        continue;
+                    }
+                    let occupied = self.board.occupied() & !B::bit(square);
+                    let free = rules.origins(role, side, square, occupied | self.reserved)
+                        & !self.loud(role, side, occupied);
+                    let from_zone = |s: Square| match side {
+                        Side::Black => s % height,
+                        Side::White => height - 1 - s % height,
+                    };
+                    let Some(end) = free.squares().max_by_key(|&s| from_zone(s)) else {
+                        continue;
+                    };
+                    if from_zone(end) > from_zone(square) {
+                        trail.walk(side, &[square, end]);
+                        self.stepped(side, 1);
+                        let piece = Piece {
+                            side,
+                            kind: role.kind,
+                            promoted: true,
+                        };
+                        self.board.lift(square, piece);
+                        self.board.put(end, piece);
+                    }
+                }
+            }
+        }
+    }
+
     fn walk_the_king(
         &mut self,
         side: Side,
