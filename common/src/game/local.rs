@@ -188,8 +188,10 @@ impl<B: Bits> Rules<B> {
         self.immobile_pieces(position).squares().next()
     }
 
+    /// The squares of all pieces that could never move again.
     #[inline]
-    fn immobile_pieces(&self, position: &Position<B>) -> B {
+    #[must_use]
+    pub fn immobile_pieces(&self, position: &Position<B>) -> B {
         let mut found = B::EMPTY;
         for side in Side::BOTH {
             for (kind, &standing) in self.standing[side as usize].iter().enumerate() {

@@ -9,7 +9,7 @@ use std::path::Path;
 /// If the file can't be read or holds no line.
 pub(crate) fn table(name: &str) -> Vec<Vec<String>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
+        .join("../common/tests/data")
         .join(name);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
     let lines: Vec<Vec<String>> = text

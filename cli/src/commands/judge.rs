@@ -1,0 +1,130 @@
+//! `kazoe judge`: how positions end in the funnel, and why.
+
+use std::fmt::Write;
+
+use kazoe_common::census::Judge;
+use kazoe_common::game::{Position, Rules, Side, Variant};
+use serde_json::json;
+
+use crate::ending::{Ending, Stop};
+use crate::explain::Explanation;
+use crate::judging::{Judgement, judge};
+use crate::lines::answer_each;
+use crate::output::{FormArgs, JSON_VERSION, Output};
+use crate::position;
+use crate::variant;
+
+/// Judge positions: SFEN, tab, outcome, tab, depth.
+///
+/// The outcome is one of mirrored, two_pawns, immobile, in_check, unreachable and reachable, decided in
+/// this order; the depth, for unreachable positions only, is the most plies that can be traced back.
+/// A position with White to move is judged as its exchanged twin: the board turned by 180 degrees and
+/// the players exchanged. Positions are given as SFEN, each in quotes; without any as arguments they
+/// are read from standard input, one a line.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  kazoe judge minishogi 'rbsgk/4p/5/P4/KGSBR b - 1'
+  kazoe judge shogi --explain 'lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1'
+  seq 0 99999 | kazoe unrank minishogi | cut -f2 | kazoe judge minishogi | cut -f2 | sort | uniq -c")]
+pub(super) struct Args {
+    /// The game: shogi or minishogi.
+    #[arg(value_parser = variant::parse)]
+    variant: &'static Variant,
+
+    /// The positions; without any: the lines of standard input.
+    #[arg(value_name = "SFEN")]
+    sfens: Vec<String>,
+
+    /// Say why, and for a reachable position give legal moves that lead to it.
+    #[arg(long)]
+    explain: bool,
+
+    /// Judge positions that are greater than their mirror image too.
+    #[arg(long)]
+    no_mirror: bool,
+
+    #[command(flatten)]
+    form: FormArgs,
+}
+
+impl Args {
+    pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        position::expect_quoted(&self.sfens)?;
+        let rules = Rules::<u128>::new(self.variant);
+        let judges = Judge::new(&rules);
+        answer_each(&self.sfens, "SFENs", output, |line, text| {
+            let position = rules.parse(line).map_err(|error| error.to_string())?;
+            rules
+                .check_whole_set(&position)
+                .map_err(|error| error.to_string())?;
+            let black = match position.turn() {
+                Side::Black => position,
+                Side::White => rules.exchanged(&position),
+            };
+            let judgement = judge(&rules, &judges, &black, !self.no_mirror);
+            let explanation = if self.explain {
+                Some(Explanation::of(&rules, &judges, &black, judgement)?)
+            } else {
+                None
+            };
+            let answer = Answer {
+                rules: &rules,
+                position,
+                twin: (black != position).then_some(black),
+                judgement,
+                explanation,
+            };
+            if self.form.json() {
+                answer.write_json(text);
+            } else {
+                answer.write_text(text);
+            }
+            Ok(())
+        })
+    }
+}
+
+struct Answer<'a> {
+    rules: &'a Rules<u128>,
+    position: Position<u128>,
+    /// What was judged instead, with White to move.
+    twin: Option<Position<u128>>,
+    judgement: Judgement,
+    explanation: Option<Explanation>,
+}
+
+impl Answer<'_> {
+    fn write_text(&self, text: &mut String) {
+        self.rules.write_sfen(&self.position, text);
+        let _ = write!(text, "\t{}\t", self.judgement.outcome.name());
+        if let Some(depth) = self.judgement.depth {
+            let _ = write!(text, "{depth}");
+        }
+        text.push('\n');
+        if let Some(explanation) = &self.explanation {
+            if let Some(twin) = &self.twin {
+                text.push_str("  White is to move, so its exchanged twin was judged: ");
+                self.rules.write_sfen(twin, text);
+                text.push('\n');
+            }
+            explanation.write_text(text);
+        }
+    }
+
+    fn write_json(&self, text: &mut String) {
+        let mut document = json!({
+            "version": JSON_VERSION,
+            "sfen": self.rules.sfen(&self.position),
+            "outcome": self.judgement.outcome.name(),
+            "depth": self.judgement.depth,
+        });
+        if let Some(explanation) = &self.explanation {
+            if let Some(twin) = &self.twin {
+                document["twin"] = self.rules.sfen(twin).into();
+            }
+            explanation.write_json(&mut document);
+        }
+        let _ = writeln!(text, "{document}");
+    }
+}

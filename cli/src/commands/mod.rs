@@ -1,0 +1,94 @@
+//! The commands, one a file: each has its arguments, with help and examples, and its flow.
+
+mod judge;
+mod perft;
+mod predecessors;
+mod rank;
+mod sample;
+mod size;
+mod unrank;
+
+use clap::{Parser, Subcommand};
+
+use crate::ending::{Ending, Stop};
+use crate::output::Output;
+
+/// What is typed after `kazoe`.
+#[derive(Debug, Parser)]
+#[command(
+    name = "kazoe",
+    about = "Counts the reachable positions of shogi-family games by Monte Carlo",
+    long_about = "Kazoe counts the positions of shogi-family games that can arise in play: it draws \
+        positions at random from a set of exactly known size, proves for each whether a game can lead \
+        to it, and gives the number with honest intervals. Results go to standard output, everything \
+        else to standard error.",
+    after_help = GUIDE_AFTER_HELP,
+    disable_version_flag = true,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    /// Print the version.
+    #[arg(short = 'V', long)]
+    version: bool,
+
+    /// With --version: also how the program was built.
+    #[arg(long, requires = "version")]
+    verbose: bool,
+
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+const GUIDE_AFTER_HELP: &str = "\
+Examples:
+  kazoe size shogi
+  kazoe judge minishogi --explain 'rbsgk/4p/5/P4/KGSBR b - 1'
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted and saved.
+'kazoe COMMAND --help' has examples of each command.";
+
+const GUIDE: &str = "\
+kazoe counts the reachable positions of shogi-family games.
+
+  kazoe size shogi             how many candidate positions there are, exactly
+  kazoe unrank minishogi 0     the position with a number
+  kazoe --help                 all commands; every one has examples in its --help
+";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Size(size::Args),
+    Unrank(unrank::Args),
+    Rank(rank::Args),
+    Sample(sample::Args),
+    Judge(judge::Args),
+    Predecessors(predecessors::Args),
+    Perft(perft::Args),
+}
+
+impl Cli {
+    /// Does what was typed.
+    ///
+    /// # Errors
+    /// If it can't go on.
+    pub(crate) fn obey(&self, output: &mut Output) -> Result<Ending, Stop> {
+        match &self.command {
+            _ if self.version => {
+                output.line(format_args!("kazoe {}", env!("CARGO_PKG_VERSION")))?;
+                Ok(Ending::Done)
+            }
+            None => {
+                output.text(GUIDE)?;
+                Ok(Ending::Done)
+            }
+            Some(Command::Size(args)) => args.run(output),
+            Some(Command::Unrank(args)) => args.run(output),
+            Some(Command::Rank(args)) => args.run(output),
+            Some(Command::Sample(args)) => args.run(output),
+            Some(Command::Judge(args)) => args.run(output),
+            Some(Command::Predecessors(args)) => args.run(output),
+            Some(Command::Perft(args)) => args.run(output),
+        }
+    }
+}

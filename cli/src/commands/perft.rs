@@ -1,0 +1,88 @@
+//! `kazoe perft`: how many games of a length there are.
+
+use kazoe_common::game::{Move, Rules, Variant};
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use serde_json::json;
+
+use crate::ending::{Ending, Stop};
+use crate::output::{FormArgs, JSON_VERSION, Output};
+use crate::variant;
+
+/// Count the sequences of legal moves of a length.
+///
+/// A Pawn drop that leaves the opponent without a legal move is illegal, in check or not. The position
+/// may hold fewer pieces than the game has.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  kazoe perft shogi 4
+  kazoe perft minishogi 5 --divide
+  kazoe perft shogi 1 'R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1'")]
+pub(super) struct Args {
+    /// The game: shogi or minishogi.
+    #[arg(value_parser = variant::parse)]
+    variant: &'static Variant,
+
+    /// How many moves.
+    depth: u32,
+
+    /// Where to begin, in quotes; the initial position if it is left out.
+    sfen: Option<String>,
+
+    /// Print the count after each first move too: move, tab, count, and at last the total.
+    #[arg(long)]
+    divide: bool,
+
+    #[command(flatten)]
+    form: FormArgs,
+}
+
+impl Args {
+    pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        let rules = Rules::<u128>::new(self.variant);
+        let position = match &self.sfen {
+            Some(sfen) => rules.parse(sfen).map_err(Stop::usage)?,
+            None => rules.initial(),
+        };
+        let parts: Vec<(Move, u64)> = match self.depth.checked_sub(1) {
+            Some(rest) => rules
+                .legal_moves(&position)
+                .into_par_iter()
+                .map(|m| (m, rules.perft(&rules.play(&position, m), rest)))
+                .collect(),
+            None => Vec::new(),
+        };
+        let total = if self.depth == 0 {
+            1
+        } else {
+            parts.iter().map(|&(_, count)| count).sum()
+        };
+        let names = parts
+            .iter()
+            .map(|&(m, count)| (self.variant.move_name(m), count));
+        if self.form.json() {
+            let mut document = json!({
+                "version": JSON_VERSION,
+                "variant": self.variant.id,
+                "sfen": rules.sfen(&position),
+                "depth": self.depth,
+                "count": total,
+            });
+            if self.divide {
+                let moves: Vec<_> = names
+                    .map(|(name, count)| json!({ "move": name, "count": count }))
+                    .collect();
+                document["moves"] = moves.into();
+            }
+            output.json(&document)?;
+        } else if self.divide {
+            for (name, count) in names {
+                output.line(format_args!("{name}\t{count}"))?;
+            }
+            output.line(format_args!("total\t{total}"))?;
+        } else {
+            output.line(total)?;
+        }
+        Ok(Ending::Done)
+    }
+}

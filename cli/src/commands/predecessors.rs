@@ -1,0 +1,63 @@
+//! `kazoe predecessors`: what can have been before.
+
+use std::ops::ControlFlow;
+
+use kazoe_common::game::{Rules, Variant};
+use serde_json::json;
+
+use crate::ending::{Ending, Stop};
+use crate::explain::played;
+use crate::judging::local_obstacle;
+use crate::output::{FormArgs, JSON_VERSION, Output, tell};
+use crate::variant;
+
+/// Print the positions from which a legal move leads to this one: move, tab, SFEN.
+///
+/// The order is documented and the same everywhere. The position may hold fewer pieces than the game
+/// has. One that breaks the local rules has no predecessors.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  kazoe predecessors minishogi 'rbsgk/4p/5/P4/KGSBR b - 1'
+  kazoe predecessors minishogi 'rbsgk/4p/P4/5/KGSBR w - 1' | wc -l")]
+pub(super) struct Args {
+    /// The game: shogi or minishogi.
+    #[arg(value_parser = variant::parse)]
+    variant: &'static Variant,
+
+    /// The position, in quotes.
+    sfen: String,
+
+    #[command(flatten)]
+    form: FormArgs,
+}
+
+impl Args {
+    pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        let rules = Rules::<u128>::new(self.variant);
+        let position = rules.parse(&self.sfen).map_err(Stop::usage)?;
+        if let Some(outcome) = local_obstacle(&rules, &position) {
+            tell(format_args!(
+                "No predecessors: the position is {outcome}, which no legal move leads to."
+            ));
+            return Ok(Ending::Done);
+        }
+        let visited = rules.predecessors(&position, |unmove, before| {
+            let name = self.variant.move_name(played(unmove));
+            let sfen = rules.sfen(before);
+            let written = if self.form.json() {
+                output.json(&json!({ "version": JSON_VERSION, "move": name, "sfen": sfen }))
+            } else {
+                output.line(format_args!("{name}\t{sfen}"))
+            };
+            match written {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(stop) => ControlFlow::Break(stop),
+            }
+        });
+        match visited {
+            ControlFlow::Continue(()) => Ok(Ending::Done),
+            ControlFlow::Break(stop) => Err(stop),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! How a command ends, and the exit code that says so.
+
+use std::process::ExitCode;
+
+use crate::output::tell;
+
+/// How a command that ran to its end did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// All is well.
+    Done,
+    /// It did what it could, and has said on standard error what went wrong.
+    Failed,
+}
+
+/// Why a command could not go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Nobody reads standard output any more, which is not an error.
+    Closed,
+    /// What it was told to do makes no sense.
+    Usage(String),
+    /// What it was told to do failed.
+    Failed(String),
+}
+
+impl Stop {
+    /// A failure in the words of an error.
+    pub(crate) fn failed(error: impl ToString) -> Self {
+        Stop::Failed(error.to_string())
+    }
+
+    /// Wrong usage in the words of an error.
+    pub(crate) fn usage(error: impl ToString) -> Self {
+        Stop::Usage(error.to_string())
+    }
+}
+
+/// The exit code of an ending; says why on standard error.
+pub(crate) fn exit_code(ending: Result<Ending, Stop>) -> ExitCode {
+    ExitCode::from(match ending {
+        Ok(Ending::Done) | Err(Stop::Closed) => 0,
+        Ok(Ending::Failed) => 1,
+        Err(Stop::Failed(why)) => {
+            tell(format_args!("error: {why}"));
+            1
+        }
+        Err(Stop::Usage(why)) => {
+            tell(format_args!(
+                "error: {why}\n\nFor more information, try '--help'."
+            ));
+            2
+        }
+    })
+}

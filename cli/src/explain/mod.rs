@@ -1,0 +1,142 @@
+//! Why a position was judged as it was, in words.
+
+mod ancestors;
+mod filters;
+mod last_move;
+mod path;
+
+use std::fmt::Write;
+
+use kazoe_common::census::{Judge, Outcome};
+use kazoe_common::game::{Bits, Position, Rules, Square};
+use serde_json::{Value, json};
+
+use crate::judging::{Judgement, judge};
+
+use path::Path;
+pub(crate) use path::played;
+
+/// An outcome's reasons, and for a reachable position the proof.
+pub(crate) struct Explanation {
+    lines: Vec<String>,
+    path: Option<Path>,
+    image: Option<(String, Judgement)>,
+}
+
+impl Explanation {
+    /// Explains the judgement of a position with Black to move.
+    ///
+    /// # Errors
+    /// If the evidence does not support the judgement: a fault in the program.
+    pub(crate) fn of(
+        rules: &Rules<u128>,
+        judges: &Judge<'_, u128>,
+        position: &Position<u128>,
+        judgement: Judgement,
+    ) -> Result<Self, String> {
+        let mut explanation = Explanation {
+            lines: Vec::new(),
+            path: None,
+            image: None,
+        };
+        match judgement.outcome {
+            Outcome::Mirrored => {
+                let image = rules.mirrored(position);
+                let sfen = rules.sfen(&image);
+                let judged = judge(rules, judges, &image, true);
+                explanation.lines.push(format!(
+                    "It is greater than its left-right mirror image, which stands for both: {sfen} is {judged}."
+                ));
+                explanation.image = Some((sfen, judged));
+            }
+            Outcome::TwoPawns => explanation.lines = filters::two_pawns(rules, position),
+            Outcome::Immobile => explanation.lines = filters::immobile(rules, position),
+            Outcome::InCheck => explanation.lines = filters::in_check(rules, position),
+            Outcome::Unreachable => {
+                explanation.lines = if judgement.depth == Some(0) {
+                    last_move::why_none(rules, position)
+                } else {
+                    ancestors::describe(rules, position)
+                };
+            }
+            Outcome::Reachable => {
+                let path = Path::of(rules, position, &judges.prove(position, None).path)?;
+                explanation.lines.push(format!(
+                    "{} from {}, where only the two Kings are on the board, each checked by the forward rules:",
+                    counted(path.moves.len(), "legal move leads here", "legal moves lead here"),
+                    path.start
+                ));
+                explanation.path = Some(path);
+            }
+            Outcome::Undecided => {}
+        }
+        Ok(explanation)
+    }
+
+    /// Appends the explanation, indented below the line that it explains.
+    pub(crate) fn write_text(&self, text: &mut String) {
+        for line in &self.lines {
+            let _ = writeln!(text, "  {line}");
+        }
+        for moves in self.path.iter().flat_map(|path| path.moves.chunks(12)) {
+            let _ = writeln!(text, "    {}", moves.join(" "));
+        }
+    }
+
+    /// Adds the explanation to a JSON object.
+    pub(crate) fn write_json(&self, document: &mut Value) {
+        document["why"] = self.lines.clone().into();
+        if let Some(path) = &self.path {
+            document["path"] = json!({ "start": path.start, "moves": path.moves });
+        }
+        if let Some((sfen, judged)) = &self.image {
+            document["image"] = json!({
+                "sfen": sfen,
+                "outcome": judged.outcome.name(),
+                "depth": judged.depth,
+            });
+        }
+    }
+}
+
+/// A number and what it counts.
+fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// A piece's name without its owner: "promoted Silver on 4b".
+fn piece_on(rules: &Rules<u128>, position: &Position<u128>, square: Square) -> String {
+    let variant = rules.variant();
+    let name = variant.square_name(square);
+    match position.at(square) {
+        Some(piece) => {
+            let promoted = if piece.promoted { "promoted " } else { "" };
+            format!("{promoted}{} on {name}", variant.kinds[piece.kind].name)
+        }
+        None => name,
+    }
+}
+
+/// The pieces on these squares: "the Rook on 5a and the Gold on 6b".
+fn pieces_on(rules: &Rules<u128>, position: &Position<u128>, squares: u128) -> String {
+    let names = squares
+        .squares()
+        .map(|square| format!("the {}", piece_on(rules, position, square)))
+        .collect();
+    listed(names, "and")
+}
+
+/// The names of these squares: "5a, 5b or 5c".
+fn squares_named(rules: &Rules<u128>, squares: u128, link: &str) -> String {
+    let variant = rules.variant();
+    let names = squares.squares().map(|s| variant.square_name(s)).collect();
+    listed(names, link)
+}
+
+fn listed(mut names: Vec<String>, link: &str) -> String {
+    match names.pop() {
+        None => String::new(),
+        Some(last) if names.is_empty() => last,
+        Some(last) => format!("{} {link} {last}", names.join(", ")),
+    }
+}

@@ -1,0 +1,33 @@
+//! `kazoe`: counts the reachable positions of shogi-family games by Monte Carlo.
+//!
+//! This crate composes the others and holds no logic of its own. The flow of every command stands in
+//! one function of its file in `commands`; results go to standard output, all else to standard error.
+
+mod commands;
+
+mod position;
+mod quantity;
+mod variant;
+
+mod explain;
+mod judging;
+
+mod ending;
+mod lines;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use commands::Cli;
+use output::Output;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut output = Output::new();
+    let ending = cli
+        .obey(&mut output)
+        .and_then(|ending| output.flush().map(|()| ending));
+    ending::exit_code(ending)
+}

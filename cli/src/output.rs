@@ -1,0 +1,99 @@
+//! Results on standard output; everything else on standard error.
+
+use std::fmt;
+use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
+
+use clap::ValueEnum;
+use serde_json::Value;
+
+use crate::ending::Stop;
+
+/// The version that every JSON document carries; it grows when a field changes its meaning or goes.
+pub(crate) const JSON_VERSION: u32 = 1;
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// Lines for people and for cut, sort and grep.
+    #[default]
+    Text,
+    /// One JSON document a line, each with a version.
+    Json,
+}
+
+/// The choice of a form, for every command that a program may read.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct FormArgs {
+    /// How results are written.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+    format: Form,
+
+    /// The same as --format json.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl FormArgs {
+    /// Whether JSON is wanted.
+    pub(crate) fn json(self) -> bool {
+        self.json || self.format == Form::Json
+    }
+}
+
+/// Standard output, buffered until it is flushed.
+pub(crate) struct Output {
+    writer: BufWriter<StdoutLock<'static>>,
+}
+
+impl Output {
+    pub(crate) fn new() -> Self {
+        Output {
+            writer: BufWriter::with_capacity(1 << 16, io::stdout().lock()),
+        }
+    }
+
+    /// Writes a text as it is.
+    ///
+    /// # Errors
+    /// If it can't be written, or nobody reads it.
+    pub(crate) fn text(&mut self, text: &str) -> Result<(), Stop> {
+        self.writer.write_all(text.as_bytes()).map_err(stop)
+    }
+
+    /// Writes a line.
+    ///
+    /// # Errors
+    /// If it can't be written, or nobody reads it.
+    pub(crate) fn line(&mut self, line: impl fmt::Display) -> Result<(), Stop> {
+        writeln!(self.writer, "{line}").map_err(stop)
+    }
+
+    /// Writes a JSON document on one line.
+    ///
+    /// # Errors
+    /// If it can't be written, or nobody reads it.
+    pub(crate) fn json(&mut self, document: &Value) -> Result<(), Stop> {
+        self.line(document)
+    }
+
+    /// Hands everything written so far to whoever reads it.
+    ///
+    /// # Errors
+    /// If it can't be written, or nobody reads it.
+    pub(crate) fn flush(&mut self) -> Result<(), Stop> {
+        self.writer.flush().map_err(stop)
+    }
+}
+
+fn stop(error: io::Error) -> Stop {
+    if error.kind() == ErrorKind::BrokenPipe {
+        Stop::Closed
+    } else {
+        Stop::Failed(format!("writing to standard output: {error}"))
+    }
+}
+
+/// Writes a line to standard error. That nobody reads it stops nothing.
+pub(crate) fn tell(line: impl fmt::Display) {
+    let _ = writeln!(io::stderr(), "{line}");
+}

@@ -1,0 +1,218 @@
+//! Numbers as people type them: `10M`, `5e9`, `1_000_000`, `1.5k`; exact, or an error.
+
+use std::fmt;
+
+/// Why a text is not a quantity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum QuantityError {
+    /// Nothing is there.
+    Empty,
+    /// A minus sign.
+    Negative,
+    /// A character in the way, counted from 1.
+    Character {
+        /// The character.
+        found: char,
+        /// Where it stands.
+        at: usize,
+    },
+    /// The text ends where a digit is expected.
+    Unfinished,
+    /// A number that is not whole.
+    Fraction,
+    /// A number that exceeds 2^64 - 1.
+    Huge,
+}
+
+impl fmt::Display for QuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            QuantityError::Empty => write!(f, "expected a number, as in 10M, 5e9 or 1_000_000"),
+            QuantityError::Negative => write!(f, "the number is negative"),
+            QuantityError::Character { found, at } => write!(
+                f,
+                "`{}` at character {at} is not part of a number, expected something like 10M, 5e9 or 1_000_000",
+                found.escape_debug()
+            ),
+            QuantityError::Unfinished => write!(f, "the number ends where a digit is expected"),
+            QuantityError::Fraction => write!(f, "the number is not whole"),
+            QuantityError::Huge => write!(f, "the number exceeds 2^64 - 1"),
+        }
+    }
+}
+
+impl std::error::Error for QuantityError {}
+
+/// Reads a whole number, 0 to 2^64 - 1: digits that `_` may separate, a decimal fraction, and a power
+/// of ten as `e9` or as one of the letters k, M, G (or B) and T.
+///
+/// # Errors
+/// If the text is anything else; it is never rounded.
+pub(crate) fn parse(text: &str) -> Result<u64, QuantityError> {
+    if text.is_empty() {
+        return Err(QuantityError::Empty);
+    }
+    let mut reader = Reader {
+        rest: text.char_indices().peekable(),
+        text,
+    };
+    let negative = reader.take('-');
+    let mut digits = reader.digits()?;
+    let mut power = 0;
+    if reader.take('.') {
+        let fraction = reader.digits()?;
+        power -= i64::try_from(fraction.len()).map_err(|_| QuantityError::Huge)?;
+        digits += &fraction;
+    }
+    power += reader.power()?;
+    reader.end()?;
+    let significant = digits.trim_start_matches('0');
+    if significant.is_empty() {
+        return Ok(0);
+    }
+    if negative {
+        return Err(QuantityError::Negative);
+    }
+    let whole = significant.trim_end_matches('0');
+    power += i64::try_from(significant.len() - whole.len()).map_err(|_| QuantityError::Huge)?;
+    let power = u32::try_from(power).map_err(|_| QuantityError::Fraction)?;
+    whole
+        .parse::<u64>()
+        .ok()
+        .zip(10_u64.checked_pow(power))
+        .and_then(|(whole, scale)| whole.checked_mul(scale))
+        .ok_or(QuantityError::Huge)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    rest: std::iter::Peekable<std::str::CharIndices<'a>>,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, wanted: char) -> bool {
+        self.rest.next_if(|&(_, c)| c == wanted).is_some()
+    }
+
+    /// At least one digit; an underscore stands between two.
+    fn digits(&mut self) -> Result<String, QuantityError> {
+        let mut digits = String::new();
+        loop {
+            match self.rest.next_if(|&(_, c)| c.is_ascii_digit()) {
+                Some((_, digit)) => digits.push(digit),
+                None => return Err(self.obstacle()),
+            }
+            self.take('_');
+            if self.rest.peek().is_none_or(|&(_, c)| !c.is_ascii_digit()) {
+                return if self.text[..self.place()].ends_with('_') {
+                    Err(self.obstacle())
+                } else {
+                    Ok(digits)
+                };
+            }
+        }
+    }
+
+    fn power(&mut self) -> Result<i64, QuantityError> {
+        let Some((_, letter)) = self.rest.next_if(|&(_, c)| "kKMGBTeE".contains(c)) else {
+            return Ok(0);
+        };
+        Ok(match letter {
+            'k' | 'K' => 3,
+            'M' => 6,
+            'G' | 'B' => 9,
+            'T' => 12,
+            _ => {
+                let negative = !self.take('+') && self.take('-');
+                // More than four digits are too many either way.
+                let power = self.digits()?.parse().unwrap_or(9999).min(9999);
+                if negative { -power } else { power }
+            }
+        })
+    }
+
+    fn end(&mut self) -> Result<(), QuantityError> {
+        if self.rest.peek().is_some() {
+            return Err(self.obstacle());
+        }
+        Ok(())
+    }
+
+    /// The byte at which the rest begins.
+    fn place(&mut self) -> usize {
+        self.rest.peek().map_or(self.text.len(), |&(i, _)| i)
+    }
+
+    fn obstacle(&mut self) -> QuantityError {
+        match self.rest.peek() {
+            Some(&(i, found)) => QuantityError::Character {
+                found,
+                at: self.text[..i].chars().count() + 1,
+            },
+            None => QuantityError::Unfinished,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_exact() {
+        for (text, value) in [
+            ("0", 0),
+            ("007", 7),
+            ("1k", 1_000),
+            ("10M", 10_000_000),
+            ("5e9", 5_000_000_000),
+            ("5E+9", 5_000_000_000),
+            ("2G", 2_000_000_000),
+            ("2B", 2_000_000_000),
+            ("3T", 3_000_000_000_000),
+            ("1_000_000", 1_000_000),
+            ("1.5k", 1_500),
+            ("1200e-2", 12),
+            ("0.000001M", 1),
+            ("18446744073709551615", u64::MAX),
+            ("0e99999999", 0),
+            ("-0", 0),
+        ] {
+            assert_eq!(parse(text), Ok(value), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_quantity_says_why() {
+        let character = |found, at| QuantityError::Character { found, at };
+        for (text, error) in [
+            ("", QuantityError::Empty),
+            ("-5", QuantityError::Negative),
+            ("-1e3", QuantityError::Negative),
+            ("1.5", QuantityError::Fraction),
+            ("1e-1", QuantityError::Fraction),
+            ("1.0005k", QuantityError::Fraction),
+            ("18446744073709551616", QuantityError::Huge),
+            ("1e20", QuantityError::Huge),
+            ("1e999999999999999999999", QuantityError::Huge),
+            ("99999999T", QuantityError::Huge),
+            ("ten", character('t', 1)),
+            ("10m", character('m', 3)),
+            ("10 M", character(' ', 3)),
+            ("1,000", character(',', 2)),
+            ("1__0", character('_', 3)),
+            ("1_", QuantityError::Unfinished),
+            ("_1", character('_', 1)),
+            ("1_k", character('k', 3)),
+            ("1.", QuantityError::Unfinished),
+            (".5k", character('.', 1)),
+            ("1e", QuantityError::Unfinished),
+            ("1kk", character('k', 3)),
+            ("--1", character('-', 2)),
+            ("+1", character('+', 1)),
+            ("１", character('１', 1)),
+        ] {
+            assert_eq!(parse(text), Err(error), "{text}");
+        }
+    }
+}

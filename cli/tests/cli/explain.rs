@@ -1,0 +1,81 @@
+//! `judge --explain`: reasons in words, and paths that replay.
+
+use kazoe_common::game::{Rules, Side, Variant};
+use serde_json::Value;
+
+use crate::data::table;
+use crate::support::{golden, kazoe, kazoe_fed, lines};
+
+#[test]
+fn explanations_read_as_written() {
+    let expected = golden("explain-minishogi.txt");
+    let sfens: Vec<&str> = expected
+        .lines()
+        .filter(|line| !line.starts_with(' '))
+        .map(|line| line.split('\t').next().unwrap())
+        .collect();
+    assert!(sfens.len() >= 10);
+    let told = kazoe_fed(&["judge", "minishogi", "--explain"], lines(sfens)).silent();
+    assert_eq!(told, expected);
+}
+
+/// Every explained reachable position of the known verdicts, with its path played here again.
+fn replay(variant: &'static Variant) {
+    let rows = table(&format!("verdicts-{}.tsv", variant.id));
+    let sfens = lines(rows.iter().map(|row| &row[0]));
+    let told = kazoe_fed(&["judge", variant.id, "--explain", "--json"], sfens).silent();
+    let rules = Rules::<u128>::new(variant);
+    assert_eq!(told.lines().count(), rows.len());
+    let mut replayed = 0;
+    for (line, row) in told.lines().zip(&rows) {
+        let answer: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(answer["sfen"], row[0].as_str());
+        assert_eq!(answer["outcome"], row[1].as_str());
+        let why = answer["why"].as_array().expect("reasons");
+        assert!(!why.is_empty(), "{line}");
+        let image = answer["image"]["outcome"].as_str();
+        assert_eq!(image.is_some(), row[1] == "mirrored", "{line}");
+        assert_ne!(image, Some("mirrored"), "{line}");
+        if row[1] != "reachable" {
+            continue;
+        }
+        let start = answer["path"]["start"].as_str().unwrap();
+        let mut here = rules.parse(start).unwrap();
+        assert_eq!(here.occupied().count_ones(), 2, "{line}");
+        assert!(
+            Side::BOTH.iter().all(|&side| !rules.in_check(&here, side)),
+            "{line}"
+        );
+        for m in answer["path"]["moves"].as_array().unwrap() {
+            let m = variant.parse_move(m.as_str().unwrap()).unwrap();
+            assert!(rules.is_legal(&here, m), "{line}");
+            here = rules.play(&here, m);
+        }
+        assert_eq!(rules.sfen(&here), row[0]);
+        replayed += 1;
+    }
+    assert!(replayed > 100, "{replayed}");
+}
+
+#[test]
+fn paths_of_mini_shogi_replay() {
+    replay(&Variant::MINISHOGI);
+}
+
+#[test]
+fn paths_of_shogi_replay() {
+    replay(&Variant::SHOGI);
+}
+
+#[test]
+fn white_to_move_names_the_twin() {
+    let told = kazoe(&[
+        "judge",
+        "minishogi",
+        "--explain",
+        "rbsgk/4p/P4/5/KGSBR w - 1",
+    ])
+    .silent();
+    let twin = "  White is to move, so its exchanged twin was judged: rbsgk/5/4p/P4/KGSBR b - 1";
+    assert_eq!(told.lines().nth(1), Some(twin));
+}

@@ -1,0 +1,12 @@
+//! Everything that a shell can see of `kazoe`: what it prints where, and how it exits.
+
+mod support;
+
+#[path = "../../../common/tests/data/reader.rs"]
+mod data;
+
+mod bad_input;
+mod explain;
+mod help;
+mod known_cases;
+mod streams;
