@@ -9,6 +9,7 @@ use crate::estimate::numerals::{interval, nearest, percent, share_interval, z_sc
 use crate::estimate::published::Source;
 use crate::estimate::{Method, Report, Stage};
 use crate::game::Variant;
+use crate::population::Candidates;
 
 fn tally(outcomes: [u64; 7], depths: &[u64]) -> Tally {
     let entries = |counts: &[u64]| -> BTreeMap<u32, u64> {
@@ -110,6 +111,19 @@ fn the_published_estimate_comes_out() {
     );
     let error = estimates.relative_standard_error.unwrap();
     assert!((error - 1.565e-4).abs() < 1e-7, "{error}");
+}
+
+/// `docs/mathematics.md` prints these numbers; they were computed in Python too.
+#[test]
+fn self_mirrored_candidates_are_too_few_to_matter() {
+    for (variant, expected) in [
+        (&Variant::SHOGI, "32753125809110590713849110560191003960"),
+        (&Variant::MINISHOGI, "14947310700"),
+    ] {
+        let candidates = Candidates::new(variant).unwrap();
+        assert_eq!(candidates.self_mirrored().to_string(), expected);
+        assert!(candidates.self_mirrored() * 1_000_000_000u32 < *candidates.size());
+    }
 }
 
 #[test]
