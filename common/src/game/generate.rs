@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::bits::Bits;
+use super::families::Threats;
 use super::position::{Piece, Position, Side};
 use super::rules::{Role, Rules, Square};
 
@@ -29,16 +30,6 @@ pub(crate) enum Moves<B> {
     },
 }
 
-/// What the opponent's pieces do to the King of the side to move.
-struct Threats<B> {
-    /// Where a piece other than the King has to go: anywhere, or where it ends the check.
-    targets: B,
-    /// Pieces of the side to move that shield their King.
-    pinned: B,
-    /// The sliders that they shield it from.
-    pinners: B,
-}
-
 impl<B: Bits> Rules<B> {
     /// Hands every legal move to `visit`, which may stop.
     pub(crate) fn visit_moves(
@@ -46,7 +37,7 @@ impl<B: Bits> Rules<B> {
         position: &Position<B>,
         visit: &mut impl FnMut(Moves<B>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let threats = self.threats(position);
+        let threats = self.threats(position, position.turn);
         self.visit_unrestrained(position, &threats, visit)?;
         self.visit_restrained_drops(position, &threats, visit)
     }
@@ -73,44 +64,6 @@ impl<B: Bits> Rules<B> {
     pub fn has_legal_move(&self, position: &Position<B>) -> bool {
         self.visit_moves(position, &mut |_| ControlFlow::Break(()))
             .is_break()
-    }
-
-    #[inline]
-    fn threats(&self, position: &Position<B>) -> Threats<B> {
-        let me = position.turn;
-        let king = position.king(me);
-        let (own, occupied) = (position.of(me), position.occupied());
-        let theirs = position.of(me.other());
-        let (mut checkers, mut targets) = (B::EMPTY, self.board);
-        let (mut pinned, mut pinners) = (B::EMPTY, B::EMPTY);
-        for role in &self.roles {
-            let set = role.of(position) & theirs;
-            // An attack turned around: the same piece of the King's side, standing on his square.
-            let steps = set & role.steps[me as usize][king];
-            if !steps.is_empty() {
-                checkers |= steps;
-                targets &= steps;
-            }
-            for slider in (set & role.slides[me as usize][king] & !steps).squares() {
-                let between = self.between(slider, king);
-                let shields = between & occupied;
-                if shields.is_empty() {
-                    checkers |= B::bit(slider);
-                    targets &= between | B::bit(slider);
-                } else if !shields.is_many() && !(shields & own).is_empty() {
-                    pinned |= shields;
-                    pinners |= B::bit(slider);
-                }
-            }
-        }
-        if checkers.is_many() {
-            targets = B::EMPTY;
-        }
-        Threats {
-            targets,
-            pinned,
-            pinners,
-        }
     }
 
     /// Moves of all pieces but the King.
@@ -193,18 +146,10 @@ impl<B: Bits> Rules<B> {
     ) -> ControlFlow<()> {
         let me = position.turn;
         let king = position.king(me);
-        let occupied = position.occupied();
-        // The King shields no square from a slider that attacks him.
-        let vacated = occupied & !B::bit(king);
-        let mut plain = B::EMPTY;
-        let to = self.attacks(&self.roles[0], me, king, occupied)
+        let to = self.attacks(&self.roles[0], me, king, position.occupied())
             & !position.of(me)
             & !position.kinds[0];
-        for t in to.squares() {
-            if !self.is_attacked(position, t, me.other(), vacated) {
-                plain |= B::bit(t);
-            }
-        }
+        let plain = self.safe_targets(position, me, to);
         if plain.is_empty() {
             return ControlFlow::Continue(());
         }
@@ -350,7 +295,7 @@ impl<B: Bits> Rules<B> {
                 ControlFlow::Continue(())
             }
         };
-        let threats = self.threats(&passed);
+        let threats = self.threats(&passed, passed.turn);
         let _ = self.visit_unrestrained(&passed, &threats, &mut clear);
         doubt
     }
@@ -364,26 +309,5 @@ impl<B: Bits> Rules<B> {
             .iter()
             .find(|role| role.kind == kind && role.promoted == promoted);
         found.expect("every kind has its roles")
-    }
-
-    /// Whether a piece of `by` attacks `target` when the occupied squares are `occupied`; see
-    /// [`attackers`](Self::attackers).
-    #[inline]
-    pub(crate) fn is_attacked(
-        &self,
-        position: &Position<B>,
-        target: Square,
-        by: Side,
-        occupied: B,
-    ) -> bool {
-        let turned = by.other() as usize;
-        let own = position.sides[by as usize] & occupied;
-        self.roles.iter().any(|role| {
-            let set = role.of(position) & own;
-            !(set & role.steps[turned][target]).is_empty()
-                || (set & role.slides[turned][target])
-                    .squares()
-                    .any(|s| (self.between(s, target) & occupied).is_empty())
-        })
     }
 }

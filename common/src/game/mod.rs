@@ -12,6 +12,7 @@ mod sfen;
 
 mod local;
 
+mod families;
 mod generate;
 mod moves;
 mod perft;

@@ -144,6 +144,10 @@ impl<B: Bits> Moves<B> {
     #[inline]
     pub(crate) fn count(&self) -> u32 {
         match self {
+            // Few pieces may promote, and without an instruction for it counting is not cheap.
+            Moves::Board {
+                plain, promoting, ..
+            } if promoting.is_empty() => plain.count(),
             Moves::Board {
                 plain, promoting, ..
             } => plain.count() + promoting.count(),

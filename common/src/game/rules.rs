@@ -1,6 +1,7 @@
 //! What a variant's table implies, computed once: attacks, zones, standing squares.
 
 use super::bits::Bits;
+use super::families::Families;
 use super::local::MirrorGroup;
 use super::position::{Position, Side};
 use super::variant::{Kind, Movement, Variant};
@@ -70,6 +71,8 @@ pub struct Rules<B> {
     pub(crate) beyond_zone: [Vec<B>; 2],
     /// `standing[side][kind]`: where an unpromoted piece of the kind can still move some day.
     pub(crate) standing: [Vec<B>; 2],
+    /// The ways of moving.
+    pub(crate) families: Families<B>,
     /// How many bits of the word, above the board's, stay clear.
     pub(crate) unused: u32,
     /// The kinds that can be in hand, in SFEN's order.
@@ -154,6 +157,7 @@ impl<B: Bits> Rules<B> {
                 .map(|kind| geometry.standing(kind, side))
                 .collect()
         });
+        let families = Families::new(&roles);
         let (hand_order, mirror_groups) = (hand_order(variant), MirrorGroup::list(variant));
         for kind in 0..variant.kinds.len() {
             assert!(
@@ -198,6 +202,7 @@ impl<B: Bits> Rules<B> {
             ],
             zone: [rank_set(0..zone), rank_set(height - zone..height)],
             standing,
+            families,
             unused: u32::try_from(B::CAPACITY - squares).expect("a word has few bits"),
             hand_order,
             mirror_groups,
