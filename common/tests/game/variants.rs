@@ -1,47 +1,8 @@
-//! Variants that exist in tests only: each is a table.
+//! Variants that move tests alone need, and all of them by name.
 
 use kazoe_common::game::{Kind, Variant};
 
-/// Gorogoro shogi, 5 by 6.
-const GOROGORO: Variant = Variant {
-    id: "gorogoro",
-    name: "gorogoro shogi",
-    width: 5,
-    height: 6,
-    kinds: &[
-        Kind::KING,
-        Kind::GOLD.times(4),
-        Kind::PAWN.times(6),
-        Kind::SILVER.times(4),
-    ],
-    zone: 2,
-    initial: "sgkgs/5/1ppp1/1PPP1/5/SGKGS b -",
-    section_order: "GPS",
-    published_share: None,
-    ..Variant::SHOGI
-};
-
-/// Judkins shogi, 6 by 6.
-const JUDKINS: Variant = Variant {
-    id: "judkins",
-    name: "Judkins shogi",
-    width: 6,
-    height: 6,
-    kinds: &[
-        Kind::KING,
-        Kind::GOLD,
-        Kind::KNIGHT,
-        Kind::PAWN,
-        Kind::SILVER,
-        Kind::ROOK,
-        Kind::BISHOP,
-    ],
-    zone: 2,
-    initial: "rbnsgk/5p/6/6/P5/KGSNBR b -",
-    section_order: "GNPSRB",
-    published_share: None,
-    ..Variant::SHOGI
-};
+use crate::shared_variants::{GOROGORO, JUDKINS};
 
 /// A Pawn whose drop may mate.
 const FREE_PAWN: Kind = Kind {
@@ -64,7 +25,7 @@ const MATING_MINISHOGI: Variant = Variant {
 };
 
 /// Shogi where a Pawn drop may mate.
-pub(crate) const MATING_SHOGI: Variant = Variant {
+const MATING_SHOGI: Variant = Variant {
     id: "shogi-mating-drops",
     kinds: &[
         Kind::KING,
@@ -79,12 +40,50 @@ pub(crate) const MATING_SHOGI: Variant = Variant {
     ..Variant::SHOGI
 };
 
+/// A board of 3 by 4 where mates and stalemates are everywhere.
+const TINY: Variant = Variant {
+    id: "tiny",
+    name: "tiny shogi",
+    width: 3,
+    height: 4,
+    kinds: &[
+        Kind::KING,
+        Kind::GOLD,
+        Kind::PAWN.times(4),
+        Kind::ROOK.times(1),
+    ],
+    zone: 1,
+    initial: "gkp/1pr/P1P/1KG b -",
+    section_order: "GPR",
+    published_share: None,
+    ..Variant::SHOGI
+};
+
+/// The same where a Pawn drop may mate.
+const MATING_TINY: Variant = Variant {
+    id: "tiny-mating-drops",
+    kinds: &[
+        Kind::KING,
+        Kind::GOLD,
+        FREE_PAWN.times(4),
+        Kind::ROOK.times(1),
+    ],
+    ..TINY
+};
+
 /// The variant with this id, those of the tests included.
 ///
 /// # Panics
 /// If there is none.
 pub(crate) fn variant(id: &str) -> &'static Variant {
-    const TESTED: [&Variant; 4] = [&GOROGORO, &JUDKINS, &MATING_MINISHOGI, &MATING_SHOGI];
+    const TESTED: [&Variant; 6] = [
+        &GOROGORO,
+        &JUDKINS,
+        &MATING_MINISHOGI,
+        &MATING_SHOGI,
+        &MATING_TINY,
+        &TINY,
+    ];
     Variant::by_id(id)
         .or_else(|| TESTED.into_iter().find(|variant| variant.id == id))
         .unwrap_or_else(|| panic!("no variant {id}"))
