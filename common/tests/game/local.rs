@@ -2,9 +2,11 @@
 
 use std::cmp::Ordering;
 
-use kazoe_common::game::{Bits, Position, Rules, Side, TwoPawns, Variant};
+use kazoe_common::game::{Bits, Piece, Position, Rules, Side, TwoPawns, Variant};
 
 use crate::data::table;
+use crate::random::Chance;
+use crate::shared_variants::{CHIRAL, GOROGORO, JUDKINS};
 
 /// The list of the definition, (place in the piece order, square index), made the slow way.
 fn piece_list<B: Bits>(
@@ -24,53 +26,89 @@ fn piece_list<B: Bits>(
     list
 }
 
-fn images_agree<B: Bits>(variant: &'static Variant, file: &str, column: usize) {
+fn known_images_agree<B: Bits>(variant: &'static Variant, file: &str, column: usize) {
     let rules = Rules::<B>::new(variant);
     for line in table(file) {
-        let position = rules.parse(&line[column]).expect("a position");
-        let mirrored = rules.mirrored(&position);
-        let exchanged = rules.exchanged(&position);
-        assert_eq!(rules.mirrored(&mirrored), position);
-        assert_eq!(rules.exchanged(&exchanged), position);
-        assert_eq!(rules.exchanged(&mirrored), rules.mirrored(&exchanged));
-        let (width, height) = (usize::from(variant.width), usize::from(variant.height));
-        for square in 0..variant.squares() {
-            let (x, y) = (square / height, square % height);
-            let piece = position.at(square);
-            assert_eq!(mirrored.at(height * (width - 1 - x) + y), piece);
-            let twin = exchanged.at(variant.squares() - 1 - square);
-            assert_eq!(
-                twin.map(|p| (p.kind, p.promoted)),
-                piece.map(|p| (p.kind, p.promoted))
-            );
-            assert_eq!(twin.map(|p| p.side.other()), piece.map(|p| p.side));
-        }
-        for side in Side::BOTH {
-            assert_eq!(mirrored.hand(side), position.hand(side));
-            assert_eq!(exchanged.hand(side.other()), position.hand(side));
-            // A move's target is attacked alike in every image.
-            assert_eq!(
-                rules.in_check(&mirrored, side),
-                rules.in_check(&position, side)
-            );
-            assert_eq!(
-                rules.in_check(&exchanged, side.other()),
-                rules.in_check(&position, side)
-            );
-        }
-        let order = piece_list(&rules, &position).cmp(&piece_list(&rules, &mirrored));
-        assert_eq!(rules.is_canonical(&position), order != Ordering::Greater);
-        assert_eq!(rules.is_canonical(&mirrored), order != Ordering::Less);
-        assert_eq!(rules.is_self_mirrored(&position), order == Ordering::Equal);
+        images_agree(&rules, &rules.parse(&line[column]).expect("a position"));
     }
+}
+
+/// Compares the images of a position, and what is said about them, with the definitions.
+fn images_agree<B: Bits>(rules: &Rules<B>, position: &Position<B>) {
+    let variant = rules.variant();
+    let image_of = |kind: usize| {
+        let letter = variant.kinds[kind].mirror;
+        let found = variant.kinds.iter().position(|k| k.letter == letter);
+        found.expect("the mirror image is a kind")
+    };
+    let mirrored = rules.mirrored(position);
+    let exchanged = rules.exchanged(position);
+    assert_eq!(rules.mirrored(&mirrored), *position);
+    assert_eq!(rules.exchanged(&exchanged), *position);
+    assert_eq!(rules.exchanged(&mirrored), rules.mirrored(&exchanged));
+    let (width, height) = (usize::from(variant.width), usize::from(variant.height));
+    for square in 0..variant.squares() {
+        let (x, y) = (square / height, square % height);
+        let piece = position.at(square);
+        let image = mirrored.at(height * (width - 1 - x) + y);
+        let expected = piece.map(|p| Piece {
+            kind: image_of(p.kind),
+            ..p
+        });
+        assert_eq!(image, expected);
+        let twin = exchanged.at(variant.squares() - 1 - square);
+        assert_eq!(
+            twin.map(|p| (p.kind, p.promoted)),
+            piece.map(|p| (p.kind, p.promoted))
+        );
+        assert_eq!(twin.map(|p| p.side.other()), piece.map(|p| p.side));
+    }
+    for side in Side::BOTH {
+        for kind in 0..variant.kinds.len() {
+            assert_eq!(
+                mirrored.hand(side)[image_of(kind)],
+                position.hand(side)[kind]
+            );
+        }
+        assert_eq!(exchanged.hand(side.other()), position.hand(side));
+        // A move's target is attacked alike in every image.
+        assert_eq!(
+            rules.in_check(&mirrored, side),
+            rules.in_check(position, side)
+        );
+        assert_eq!(
+            rules.in_check(&exchanged, side.other()),
+            rules.in_check(position, side)
+        );
+    }
+    let order = piece_list(rules, position).cmp(&piece_list(rules, &mirrored));
+    assert_eq!(rules.is_canonical(position), order != Ordering::Greater);
+    assert_eq!(rules.is_canonical(&mirrored), order != Ordering::Less);
+    assert_eq!(rules.is_self_mirrored(position), mirrored == *position);
 }
 
 #[test]
 fn images_of_known_positions() {
-    images_agree::<u128>(&Variant::SHOGI, "verdicts-shogi.tsv", 0);
-    images_agree::<u128>(&Variant::SHOGI, "ranks-shogi.tsv", 1);
-    images_agree::<u64>(&Variant::MINISHOGI, "verdicts-minishogi.tsv", 0);
-    images_agree::<u64>(&Variant::MINISHOGI, "ranks-minishogi.tsv", 1);
+    known_images_agree::<u128>(&Variant::SHOGI, "verdicts-shogi.tsv", 0);
+    known_images_agree::<u128>(&Variant::SHOGI, "ranks-shogi.tsv", 1);
+    known_images_agree::<u64>(&Variant::MINISHOGI, "verdicts-minishogi.tsv", 0);
+    known_images_agree::<u64>(&Variant::MINISHOGI, "ranks-minishogi.tsv", 1);
+}
+
+/// On a board without a central file, and on one whose mirror changes kinds.
+#[test]
+fn images_of_random_positions() {
+    let mut chance = Chance::new(23);
+    let mut equal = 0;
+    for variant in [&JUDKINS, &CHIRAL, &GOROGORO] {
+        let rules = Rules::<u64>::new(variant);
+        for i in 0..2000 {
+            let position = chance.scattered(&rules, 2 + i % 3);
+            images_agree(&rules, &position);
+            equal += usize::from(rules.is_self_mirrored(&position));
+        }
+    }
+    assert!(equal > 0, "{equal} positions were their own images");
 }
 
 /// The stages of the funnel before the search, against the published outcomes.
