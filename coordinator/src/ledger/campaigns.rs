@@ -1,0 +1,97 @@
+//! Campaigns as the ledger keeps them.
+
+use kazoe_common::census::{Block, Campaign, Cut, Tally};
+
+use crate::leasing::Millis;
+
+/// The whole tally of one whole block, as a build computes it. A few of them prove that two builds
+/// count alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SelfTest {
+    /// The block, all 4,096 samples of it.
+    pub block: Block,
+    /// Its tally.
+    pub tally: Tally,
+}
+
+/// What is handed in to be counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// What is counted; it makes the campaign's identity.
+    pub campaign: Campaign,
+    /// How many samples are wanted, and the segment size, which counts at the first submission alone.
+    pub cut: Cut,
+    /// What this build computes for a few blocks.
+    pub self_tests: Vec<SelfTest>,
+    /// This build, in a word for people: `kazoe 0.1.0 (1a2b3c4)`.
+    pub build: String,
+}
+
+/// A campaign in the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CampaignRecord {
+    /// [`Campaign::id`].
+    pub id: String,
+    /// What is counted.
+    pub campaign: Campaign,
+    /// How many samples are wanted, and how they are cut.
+    pub cut: Cut,
+    /// Whether it is worked on.
+    pub pace: Pace,
+    /// The build that submitted it first.
+    pub build: String,
+    /// When it was first submitted.
+    pub submitted_at: Millis,
+    /// Grows whenever what is accepted, disputed or set aside changes.
+    pub revision: u64,
+}
+
+/// Whether a campaign is worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Segments are lent.
+    Running,
+    /// No new leases for now.
+    Paused,
+    /// No new leases; the results stay.
+    Cancelled,
+}
+
+impl Pace {
+    /// The word in the database and on every surface.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Pace::Running => "running",
+            Pace::Paused => "paused",
+            Pace::Cancelled => "cancelled",
+        }
+    }
+
+    /// The pace with this name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Pace> {
+        [Pace::Running, Pace::Paused, Pace::Cancelled]
+            .into_iter()
+            .find(|pace| pace.name() == name)
+    }
+}
+
+/// What a submission did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// The campaign is new.
+    New,
+    /// It was there with as many samples: it goes on where it stopped.
+    Existing,
+    /// It was there with fewer samples: every whole segment is reused.
+    Extended {
+        /// How many samples it had.
+        from: u64,
+    },
+    /// It was there with more samples, which stay wanted; nothing changed.
+    Fewer {
+        /// How many samples were asked for now.
+        asked: u64,
+    },
+}

@@ -1,0 +1,116 @@
+//! Leases: who holds which segments until when.
+
+use std::fmt;
+use std::str::FromStr;
+
+use kazoe_common::census::{Segment, Tally, Witness};
+
+use crate::leasing::{Millis, Purpose};
+
+/// Who acts, by its credential and never by what a message says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Who {
+    /// The person or laboratory that answers for the worker.
+    pub owner: String,
+    /// The worker's id.
+    pub worker: String,
+    /// The build it runs.
+    pub build: String,
+    /// Whether it acts as the operator, who settles disputes alone.
+    pub operator: bool,
+}
+
+/// Names one lease: a number of the database's sequence and a random part.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Token {
+    /// The number.
+    pub sequence: i64,
+    /// The random part.
+    pub secret: [u8; 8],
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}-{:016x}",
+            self.sequence,
+            u64::from_be_bytes(self.secret)
+        )
+    }
+}
+
+/// The secret stays out of logs.
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Token({}-..)", self.sequence)
+    }
+}
+
+impl FromStr for Token {
+    type Err = TokenError;
+
+    fn from_str(text: &str) -> Result<Self, TokenError> {
+        let (sequence, secret) = text.split_once('-').ok_or(TokenError)?;
+        if secret.len() != 16 || !secret.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(TokenError);
+        }
+        Ok(Token {
+            sequence: sequence.parse().map_err(|_| TokenError)?,
+            secret: u64::from_str_radix(secret, 16)
+                .map_err(|_| TokenError)?
+                .to_be_bytes(),
+        })
+    }
+}
+
+/// A text that no token is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenError;
+
+impl fmt::Display for TokenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a token is a number, a hyphen and 16 hexadecimal digits")
+    }
+}
+
+impl std::error::Error for TokenError {}
+
+/// One segment of a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lent {
+    /// The segment.
+    pub segment: Segment,
+    /// How many samples it had when it was lent.
+    pub samples: u64,
+    /// What it is lent for.
+    pub purpose: Purpose,
+}
+
+/// Segments lent to one worker until a deadline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// The token that extends or ends it and under which tallies arrive.
+    pub token: Token,
+    /// The campaign's id.
+    pub campaign: String,
+    /// What is lent, at least one segment.
+    pub segments: Vec<Lent>,
+    /// When it was claimed, by the database's clock.
+    pub claimed_at: Millis,
+    /// Until when it holds, by the database's clock.
+    pub deadline: Millis,
+}
+
+/// The tally of one finished segment, as it arrives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The segment.
+    pub segment: Segment,
+    /// How many samples were counted: those the segment had when it was lent.
+    pub samples: u64,
+    /// What was counted.
+    pub tally: Tally,
+    /// What is kept of single samples, ascending by index.
+    pub witnesses: Vec<Witness>,
+}

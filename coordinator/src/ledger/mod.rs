@@ -1,0 +1,424 @@
+//! The ledger: every tally received, and which one is accepted for each segment.
+//!
+//! [`Ledger`] is the one door to it; [`SqliteLedger`] stands behind it. Each operation is one
+//! transaction: it happens wholly or not at all, and when it has returned it survives the process, the
+//! machine and `kill -9` (invariant I5). All of them may be sent again when it is unknown whether they
+//! happened: a tally that is in the log already under the same token does not enter it again.
+
+mod campaigns;
+mod lease;
+mod snapshot;
+mod sqlite;
+
+use std::fmt;
+use std::future::Future;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kazoe_common::census::{Block, Segment, Tally, TallyError, Witness};
+
+use crate::leasing::{Millis, Verdict};
+
+pub use campaigns::{CampaignRecord, Pace, SelfTest, Submission, Submitted};
+pub use lease::{Delivery, Lease, Lent, Token, TokenError, Who};
+pub use snapshot::{
+    AcceptedSegment, AuditEntry, Breach, BuildShare, Counts, LogEntry, Prefix, Snapshot,
+};
+pub use sqlite::{OpenError, SqliteLedger};
+
+/// What a ledger does, whatever database it lives in. Campaigns are named by
+/// [`Campaign::id`](kazoe_common::census::Campaign::id).
+pub trait Ledger: Send + Sync {
+    /// Submits, resumes or extends a campaign. The campaign's cut last segment is retracted when more
+    /// samples are asked for.
+    ///
+    /// # Errors
+    /// [`LedgerError::SelfTest`] if the campaign is there and was computed by builds that count
+    /// otherwise.
+    fn submit(
+        &self,
+        submission: &Submission,
+    ) -> impl Future<Output = Result<(CampaignRecord, Submitted), LedgerError>> + Send;
+
+    /// All campaigns, oldest first.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`].
+    fn campaigns(&self) -> impl Future<Output = Result<Vec<CampaignRecord>, LedgerError>> + Send;
+
+    /// One campaign.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    fn campaign(
+        &self,
+        id: &str,
+    ) -> impl Future<Output = Result<CampaignRecord, LedgerError>> + Send;
+
+    /// The self-test tallies stored with a campaign, ascending by block.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    fn self_tests(
+        &self,
+        id: &str,
+    ) -> impl Future<Output = Result<Vec<SelfTest>, LedgerError>> + Send;
+
+    /// Lends at most `want` segments until `hold` from now; `None` if there is nothing to lend to this
+    /// owner now, or the campaign is paused or cancelled.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    fn claim(
+        &self,
+        id: &str,
+        who: &Who,
+        want: u32,
+        hold: Duration,
+    ) -> impl Future<Output = Result<Option<Lease>, LedgerError>> + Send;
+
+    /// Takes tallies under a token, live, expired or ended, and tells what each of them is. All are
+    /// taken, or none.
+    ///
+    /// # Errors
+    /// [`LedgerError::NotHeld`] if there never was such a token, [`LedgerError::NotLent`] for a segment
+    /// that it did not lend, [`LedgerError::Samples`], [`LedgerError::Tally`] and [`LedgerError::Witness`]
+    /// for what cannot be.
+    fn deliver(
+        &self,
+        token: Token,
+        deliveries: &[Delivery],
+    ) -> impl Future<Output = Result<Vec<Verdict>, LedgerError>> + Send;
+
+    /// Moves the deadline of a lease to `hold` from now and returns it.
+    ///
+    /// # Errors
+    /// [`LedgerError::NotHeld`] if the token's lease has ended.
+    fn extend(
+        &self,
+        token: Token,
+        hold: Duration,
+    ) -> impl Future<Output = Result<Millis, LedgerError>> + Send;
+
+    /// Ends a lease; what it still lends goes back. Returns how many segments that is.
+    ///
+    /// # Errors
+    /// [`LedgerError::NotHeld`] if the token's lease has ended.
+    fn end(&self, token: Token) -> impl Future<Output = Result<u64, LedgerError>> + Send;
+
+    /// Ends all leases of a worker that is known to be gone. Returns how many segments go back.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`].
+    fn forfeit(&self, worker: &str) -> impl Future<Output = Result<u64, LedgerError>> + Send;
+
+    /// Takes tallies that were computed elsewhere without a lease; they fill empty segments and are
+    /// compared with the others. All are taken, or none.
+    ///
+    /// # Errors
+    /// [`LedgerError::NotLent`] for a segment that the campaign does not have, [`LedgerError::Samples`],
+    /// [`LedgerError::Tally`] and [`LedgerError::Witness`] for what cannot be.
+    fn import(
+        &self,
+        id: &str,
+        who: &Who,
+        deliveries: &[Delivery],
+    ) -> impl Future<Output = Result<Vec<Verdict>, LedgerError>> + Send;
+
+    /// Takes the accepted tally of a segment back; it is to be computed again. Returns false if it has
+    /// none.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    fn retract(
+        &self,
+        id: &str,
+        segment: Segment,
+        actor: &str,
+        why: &str,
+    ) -> impl Future<Output = Result<bool, LedgerError>> + Send;
+
+    /// Sets a segment aside that has no accepted tally: it is lent no more and counts wholly as
+    /// undecided. Returns false if it has one or is set aside already.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    fn set_aside(
+        &self,
+        id: &str,
+        segment: Segment,
+        actor: &str,
+        why: &str,
+    ) -> impl Future<Output = Result<bool, LedgerError>> + Send;
+
+    /// Brings a segment back that was set aside. Returns false if it is not.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    fn retry(
+        &self,
+        id: &str,
+        segment: Segment,
+        actor: &str,
+    ) -> impl Future<Output = Result<bool, LedgerError>> + Send;
+
+    /// The campaign at this moment.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    fn snapshot(&self, id: &str) -> impl Future<Output = Result<Snapshot, LedgerError>> + Send;
+
+    /// The first `limit` accepted segments from `from` on, disputed ones included, in order. To read
+    /// all in constant memory ask again from the last one's successor.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    fn segments(
+        &self,
+        id: &str,
+        from: Segment,
+        limit: u32,
+    ) -> impl Future<Output = Result<Vec<AcceptedSegment>, LedgerError>> + Send;
+
+    /// The witnesses of the accepted results of these segments, ascending by index.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    fn witnesses(
+        &self,
+        id: &str,
+        segments: Range<Segment>,
+    ) -> impl Future<Output = Result<Vec<Witness>, LedgerError>> + Send;
+
+    /// What each build contributed to the accepted segments, by the build's name.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    fn builds(&self, id: &str)
+    -> impl Future<Output = Result<Vec<BuildShare>, LedgerError>> + Send;
+
+    /// Every tally received of one segment, oldest first.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    fn log(
+        &self,
+        id: &str,
+        segment: Segment,
+    ) -> impl Future<Output = Result<Vec<LogEntry>, LedgerError>> + Send;
+
+    /// The disputed segments, in order.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    fn disputed(&self, id: &str) -> impl Future<Output = Result<Vec<Segment>, LedgerError>> + Send;
+
+    /// The first `limit` lines of a campaign's audit log after the line `after`.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    fn audit_log(
+        &self,
+        id: &str,
+        after: i64,
+        limit: u32,
+    ) -> impl Future<Output = Result<Vec<AuditEntry>, LedgerError>> + Send;
+
+    /// Checks the invariants I1, I2, I3 and I6 of a campaign on the rows themselves; none is broken if
+    /// the answer is empty.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    fn check_invariants(
+        &self,
+        id: &str,
+    ) -> impl Future<Output = Result<Vec<Breach>, LedgerError>> + Send;
+}
+
+/// Why a ledger did not do what it was asked. Nothing changed then.
+#[derive(Debug)]
+pub enum LedgerError {
+    /// No campaign has this id.
+    UnknownCampaign(String),
+    /// This build counts otherwise than those that computed the campaign.
+    SelfTest {
+        /// The campaign's id.
+        campaign: String,
+        /// The block counted otherwise, or stored and not computed, or computed and not stored.
+        block: Block,
+        /// What the campaign was computed with.
+        stored: Option<Box<Tally>>,
+        /// What this build computes.
+        computed: Option<Box<Tally>>,
+    },
+    /// The token names no lease that goes on.
+    NotHeld(Token),
+    /// The token's lease never lent this segment, or the campaign does not have it.
+    NotLent(Segment),
+    /// A tally of more samples than a segment can have, or of none.
+    Samples {
+        /// Its segment.
+        segment: Segment,
+        /// How many it says.
+        samples: u64,
+        /// How many a whole segment has.
+        most: u64,
+    },
+    /// A tally that breaks its design's identities.
+    Tally {
+        /// Its segment.
+        segment: Segment,
+        /// The first identity that fails.
+        broken: TallyError,
+    },
+    /// A witness that cannot be one of its segment's.
+    Witness {
+        /// The segment.
+        segment: Segment,
+        /// The sample's index.
+        index: u64,
+    },
+    /// A stored row that this build cannot read: of a design or variant that it does not know, or
+    /// changed by someone else.
+    Row(String),
+    /// The database failed.
+    Storage(StorageError),
+}
+
+impl fmt::Display for LedgerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LedgerError::UnknownCampaign(id) => {
+                write!(
+                    f,
+                    "no campaign `{id}` in this ledger; `kazoe campaigns` lists them"
+                )
+            }
+            LedgerError::SelfTest {
+                campaign,
+                block,
+                stored,
+                computed,
+            } => {
+                let text = |tally: &Option<Box<Tally>>| {
+                    tally.as_ref().map_or_else(
+                        || "nothing".to_owned(),
+                        |tally| crate::tally_text::write(tally),
+                    )
+                };
+                write!(
+                    f,
+                    "this build counts otherwise than the one that computed campaign {campaign}: \
+                     for block {block} it gets [{}], stored is [{}]; go on with the build that began \
+                     it, or begin anew in another database",
+                    text(computed),
+                    text(stored)
+                )
+            }
+            LedgerError::NotHeld(token) => {
+                write!(f, "no lease goes on under the token {}-..", token.sequence)
+            }
+            LedgerError::NotLent(segment) => write!(f, "segment {segment} is not part of it"),
+            LedgerError::Samples {
+                segment,
+                samples,
+                most,
+            } => write!(
+                f,
+                "{samples} samples of segment {segment}: a segment has 1 to {most}"
+            ),
+            LedgerError::Tally { segment, broken } => {
+                write!(f, "the tally of segment {segment} cannot be: {broken}")
+            }
+            LedgerError::Witness { segment, index } => {
+                write!(f, "sample {index} cannot be a witness of segment {segment}")
+            }
+            LedgerError::Row(what) => {
+                write!(f, "the ledger holds what this build cannot read: {what}")
+            }
+            LedgerError::Storage(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for LedgerError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            LedgerError::Tally { broken, .. } => Some(broken),
+            LedgerError::Storage(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<StorageError> for LedgerError {
+    fn from(error: StorageError) -> Self {
+        LedgerError::Storage(error)
+    }
+}
+
+/// The database failed; what was acknowledged before is safe.
+#[derive(Debug)]
+pub struct StorageError {
+    /// Where it lives.
+    pub path: PathBuf,
+    /// What happened.
+    pub fault: StorageFault,
+    /// In the database's own words.
+    pub detail: String,
+}
+
+/// How a database fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StorageFault {
+    /// No room is left.
+    Full,
+    /// It is damaged.
+    Corrupt,
+    /// Someone else holds a lock for too long.
+    Busy,
+    /// It may be read, not written.
+    ReadOnly,
+    /// It cannot be reached: a permission, a folder, a device.
+    Unreachable,
+    /// Anything else.
+    Other,
+}
+
+impl fmt::Display for StorageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match self.fault {
+            StorageFault::Full => write!(
+                f,
+                "no room left to write {path}: free some disk space and run the same command again; \
+                 nothing that was saved is lost"
+            ),
+            StorageFault::Corrupt => write!(
+                f,
+                "{path} is damaged: restore it from a backup, or keep it aside and import an exported \
+                 ledger into a new database"
+            ),
+            StorageFault::Busy => write!(
+                f,
+                "{path} is locked by another program: end that one, or wait, and run the same command \
+                 again"
+            ),
+            StorageFault::ReadOnly => write!(
+                f,
+                "{path} cannot be written: change its permissions or those of its folder, or choose \
+                 another with --db"
+            ),
+            StorageFault::Unreachable => write!(
+                f,
+                "{path} cannot be opened: check that its folder exists and its permissions, or choose \
+                 another with --db"
+            ),
+            StorageFault::Other => write!(f, "the database {path} failed"),
+        }?;
+        write!(f, " ({})", self.detail)
+    }
+}
+
+impl std::error::Error for StorageError {}

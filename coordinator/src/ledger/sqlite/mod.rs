@@ -1,0 +1,482 @@
+//! The ledger on SQLite: one file, one writer, any number of readers.
+//!
+//! WAL and `synchronous=FULL`: a commit that returned is on the disk. All writing goes through one
+//! connection, each operation in one `BEGIN IMMEDIATE` transaction.
+
+mod audit;
+mod campaign_rows;
+mod claim;
+mod deliver;
+mod migrate;
+mod open;
+mod operator;
+mod prefix;
+mod read;
+mod results;
+mod submit;
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kazoe_common::census::{Segment, Witness};
+use sqlx::{Sqlite, SqliteConnection, SqlitePool, Transaction};
+
+use crate::leasing::{Millis, Verdict};
+use crate::ledger::{
+    AcceptedSegment, AuditEntry, Breach, BuildShare, CampaignRecord, Delivery, Lease, Ledger,
+    LedgerError, LogEntry, SelfTest, Snapshot, StorageError, StorageFault, Submission, Submitted,
+    Token, Who,
+};
+
+pub use open::OpenError;
+
+/// A ledger in an SQLite file.
+#[derive(Debug)]
+pub struct SqliteLedger {
+    path: PathBuf,
+    pool: SqlitePool,
+    /// Held by the one writer; the operating system lets go of it however the process ends.
+    _lock: Option<File>,
+}
+
+impl SqliteLedger {
+    /// Opens the file for writing, and creates it if it is missing or empty. A second writer is
+    /// refused, in this process and in any other.
+    ///
+    /// # Errors
+    /// Each way in which the file is not a ledger that can be written; it is unchanged then.
+    pub async fn open(path: &Path) -> Result<Self, OpenError> {
+        let (pool, lock) = open::writer(path).await?;
+        Ok(SqliteLedger {
+            path: path.to_owned(),
+            pool,
+            _lock: Some(lock),
+        })
+    }
+
+    /// Opens the file for reading, while another process may write.
+    ///
+    /// # Errors
+    /// Each way in which the file is not a ledger that can be read.
+    pub async fn open_reader(path: &Path) -> Result<Self, OpenError> {
+        Ok(SqliteLedger {
+            path: path.to_owned(),
+            pool: open::reader(path).await?,
+            _lock: None,
+        })
+    }
+
+    /// Where it lives.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Closes the file; dropping does as much, later.
+    pub async fn close(self) {
+        self.pool.close().await;
+    }
+
+    async fn writing(&self) -> Result<Transaction<'static, Sqlite>, Failure> {
+        Ok(self.pool.begin_with("BEGIN IMMEDIATE").await?)
+    }
+
+    async fn reading(&self) -> Result<Transaction<'static, Sqlite>, Failure> {
+        Ok(self.pool.begin().await?)
+    }
+
+    fn at_home<T>(&self, result: Result<T, Failure>) -> Result<T, LedgerError> {
+        result.map_err(|failure| match failure {
+            Failure::Ledger(error) => error,
+            Failure::Database(error) => storage_error(&self.path, &error).into(),
+        })
+    }
+}
+
+/// What goes wrong inside a transaction: an answer of the ledger's, or the database itself.
+#[derive(Debug)]
+enum Failure {
+    Ledger(LedgerError),
+    Database(sqlx::Error),
+}
+
+impl From<LedgerError> for Failure {
+    fn from(error: LedgerError) -> Self {
+        Failure::Ledger(error)
+    }
+}
+
+impl From<sqlx::Error> for Failure {
+    fn from(error: sqlx::Error) -> Self {
+        Failure::Database(error)
+    }
+}
+
+/// SQLite's primary result code, if the error is SQLite's.
+fn code_of(error: &sqlx::Error) -> Option<u32> {
+    let code = error.as_database_error()?.code()?;
+    code.parse::<u32>().ok()
+}
+
+/// The error in words, by SQLite's result codes (sqlite.org/rescode.html).
+fn storage_error(path: &Path, error: &sqlx::Error) -> StorageError {
+    const IOERR_SHMSIZE: u32 = 4874;
+    let fault = match code_of(error) {
+        Some(IOERR_SHMSIZE) => StorageFault::Full,
+        Some(code) => match code & 0xff {
+            5 | 6 => StorageFault::Busy,
+            8 => StorageFault::ReadOnly,
+            11 | 26 => StorageFault::Corrupt,
+            13 => StorageFault::Full,
+            14 | 23 => StorageFault::Unreachable,
+            _ => StorageFault::Other,
+        },
+        None => StorageFault::Other,
+    };
+    StorageError {
+        path: path.to_owned(),
+        fault,
+        detail: error.to_string(),
+    }
+}
+
+/// The database's clock.
+async fn now(conn: &mut SqliteConnection) -> Result<Millis, Failure> {
+    let now = sqlx::query_scalar::<_, i64>(
+        "-- clock_now
+         SELECT CAST(round(unixepoch('subsec') * 1000) AS INTEGER)",
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(now)
+}
+
+/// A count as the database keeps it. None of the ledger's exceeds 2^62.
+fn to_row(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// A count as the database gave it.
+fn from_row(count: i64) -> Result<u64, Failure> {
+    u64::try_from(count).map_err(|_| LedgerError::Row(format!("a count of {count}")).into())
+}
+
+fn millis(hold: Duration) -> Millis {
+    i64::try_from(hold.as_millis())
+        .unwrap_or(i64::MAX / 4)
+        .min(i64::MAX / 4)
+}
+
+/// Each operation in one transaction; it is rolled back unless it ends well.
+impl Ledger for SqliteLedger {
+    async fn submit(
+        &self,
+        submission: &Submission,
+    ) -> Result<(CampaignRecord, Submitted), LedgerError> {
+        self.at_home(
+            async {
+                let mut tx = self.writing().await?;
+                let answer = submit::submit(&mut tx, submission).await?;
+                tx.commit().await?;
+                Ok(answer)
+            }
+            .await,
+        )
+    }
+
+    async fn campaigns(&self) -> Result<Vec<CampaignRecord>, LedgerError> {
+        self.at_home(async { campaign_rows::all(&mut *self.reading().await?).await }.await)
+    }
+
+    async fn campaign(&self, id: &str) -> Result<CampaignRecord, LedgerError> {
+        self.at_home(async { campaign_rows::one(&mut *self.reading().await?, id).await }.await)
+    }
+
+    async fn self_tests(&self, id: &str) -> Result<Vec<SelfTest>, LedgerError> {
+        self.at_home(
+            async {
+                let mut tx = self.reading().await?;
+                campaign_rows::one(&mut tx, id).await?;
+                campaign_rows::self_tests(&mut tx, id).await
+            }
+            .await,
+        )
+    }
+
+    async fn claim(
+        &self,
+        id: &str,
+        who: &Who,
+        want: u32,
+        hold: Duration,
+    ) -> Result<Option<Lease>, LedgerError> {
+        self.at_home(
+            async {
+                let mut tx = self.writing().await?;
+                let lease = claim::claim(&mut tx, id, who, want, hold).await?;
+                tx.commit().await?;
+                Ok(lease)
+            }
+            .await,
+        )
+    }
+
+    async fn deliver(
+        &self,
+        token: Token,
+        deliveries: &[Delivery],
+    ) -> Result<Vec<Verdict>, LedgerError> {
+        self.at_home(
+            async {
+                let mut tx = self.writing().await?;
+                let verdicts = deliver::deliver(&mut tx, token, deliveries).await?;
+                tx.commit().await?;
+                Ok(verdicts)
+            }
+            .await,
+        )
+    }
+
+    async fn extend(&self, token: Token, hold: Duration) -> Result<Millis, LedgerError> {
+        self.at_home(
+            async {
+                let mut tx = self.writing().await?;
+                let deadline = claim::extend(&mut tx, token, hold).await?;
+                tx.commit().await?;
+                Ok(deadline)
+            }
+            .await,
+        )
+    }
+
+    async fn end(&self, token: Token) -> Result<u64, LedgerError> {
+        self.at_home(
+            async {
+                let mut tx = self.writing().await?;
+                let returned = claim::end(&mut tx, token).await?;
+                tx.commit().await?;
+                Ok(returned)
+            }
+            .await,
+        )
+    }
+
+    async fn forfeit(&self, worker: &str) -> Result<u64, LedgerError> {
+        self.at_home(
+            async {
+                let mut tx = self.writing().await?;
+                let returned = claim::forfeit(&mut tx, worker).await?;
+                tx.commit().await?;
+                Ok(returned)
+            }
+            .await,
+        )
+    }
+
+    async fn import(
+        &self,
+        id: &str,
+        who: &Who,
+        deliveries: &[Delivery],
+    ) -> Result<Vec<Verdict>, LedgerError> {
+        self.at_home(
+            async {
+                let mut tx = self.writing().await?;
+                let verdicts = deliver::import(&mut tx, id, who, deliveries).await?;
+                tx.commit().await?;
+                Ok(verdicts)
+            }
+            .await,
+        )
+    }
+
+    async fn retract(
+        &self,
+        id: &str,
+        segment: Segment,
+        actor: &str,
+        why: &str,
+    ) -> Result<bool, LedgerError> {
+        self.at_home(
+            async {
+                let mut tx = self.writing().await?;
+                let done = operator::retract(&mut tx, id, segment, actor, why).await?;
+                tx.commit().await?;
+                Ok(done)
+            }
+            .await,
+        )
+    }
+
+    async fn set_aside(
+        &self,
+        id: &str,
+        segment: Segment,
+        actor: &str,
+        why: &str,
+    ) -> Result<bool, LedgerError> {
+        self.at_home(
+            async {
+                let mut tx = self.writing().await?;
+                let done = operator::set_aside(&mut tx, id, segment, actor, why).await?;
+                tx.commit().await?;
+                Ok(done)
+            }
+            .await,
+        )
+    }
+
+    async fn retry(&self, id: &str, segment: Segment, actor: &str) -> Result<bool, LedgerError> {
+        self.at_home(
+            async {
+                let mut tx = self.writing().await?;
+                let done = operator::retry(&mut tx, id, segment, actor).await?;
+                tx.commit().await?;
+                Ok(done)
+            }
+            .await,
+        )
+    }
+
+    async fn snapshot(&self, id: &str) -> Result<Snapshot, LedgerError> {
+        self.at_home(async { read::snapshot(&mut *self.reading().await?, id).await }.await)
+    }
+
+    async fn segments(
+        &self,
+        id: &str,
+        from: Segment,
+        limit: u32,
+    ) -> Result<Vec<AcceptedSegment>, LedgerError> {
+        self.at_home(
+            async { read::segments(&mut *self.reading().await?, id, from, limit).await }.await,
+        )
+    }
+
+    async fn witnesses(
+        &self,
+        id: &str,
+        segments: Range<Segment>,
+    ) -> Result<Vec<Witness>, LedgerError> {
+        self.at_home(
+            async { read::witnesses(&mut *self.reading().await?, id, segments).await }.await,
+        )
+    }
+
+    async fn builds(&self, id: &str) -> Result<Vec<BuildShare>, LedgerError> {
+        self.at_home(async { read::builds(&mut *self.reading().await?, id).await }.await)
+    }
+
+    async fn log(&self, id: &str, segment: Segment) -> Result<Vec<LogEntry>, LedgerError> {
+        self.at_home(async { read::log(&mut *self.reading().await?, id, segment).await }.await)
+    }
+
+    async fn disputed(&self, id: &str) -> Result<Vec<Segment>, LedgerError> {
+        self.at_home(async { read::disputed(&mut *self.reading().await?, id).await }.await)
+    }
+
+    async fn audit_log(
+        &self,
+        id: &str,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<AuditEntry>, LedgerError> {
+        self.at_home(
+            async { read::audit_log(&mut *self.reading().await?, id, after, limit).await }.await,
+        )
+    }
+
+    async fn check_invariants(&self, id: &str) -> Result<Vec<Breach>, LedgerError> {
+        self.at_home(async { audit::check_invariants(&mut *self.reading().await?, id).await }.await)
+    }
+}
+
+#[cfg(test)]
+mod full_disk {
+    //! A full disk, by SQLite's own limit on a file's pages: it takes the same way as a device
+    //! without room.
+
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use kazoe_common::census::{Campaign, Cut, Tally};
+    use kazoe_common::game::Variant;
+
+    use super::SqliteLedger;
+    use crate::ledger::{Delivery, Ledger, LedgerError, StorageFault, Submission, Who};
+
+    fn delivery(segment: u64) -> Delivery {
+        Delivery {
+            segment,
+            samples: 4096,
+            tally: Tally {
+                cells: BTreeMap::from([(0, 4096)]),
+                ..Tally::default()
+            },
+            witnesses: Vec::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_saved_is_lost_and_the_run_goes_on_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = SqliteLedger::open(&folder.path().join("kazoe.db"))
+            .await
+            .unwrap();
+        let submission = Submission {
+            campaign: Campaign::new(&Variant::SHOGI, 1),
+            cut: Cut::new(4096 * 100_000, 1).unwrap(),
+            self_tests: Vec::new(),
+            build: "test".to_owned(),
+        };
+        let (campaign, _) = ledger.submit(&submission).await.unwrap();
+        let who = Who {
+            owner: "a".to_owned(),
+            worker: "a".to_owned(),
+            build: "test".to_owned(),
+            operator: false,
+        };
+        let id = &campaign.id;
+        let hold = Duration::from_secs(60);
+        let lease = ledger.claim(id, &who, 5_000, hold).await.unwrap().unwrap();
+        let limit = async |statement: &'static str| {
+            sqlx::query(statement).execute(&ledger.pool).await.unwrap();
+        };
+        let pages: i64 = sqlx::query_scalar("PRAGMA page_count")
+            .fetch_one(&ledger.pool)
+            .await
+            .unwrap();
+        assert!(pages < 200, "{pages}");
+        limit("PRAGMA max_page_count = 200").await;
+        let mut saved = 0;
+        let error = loop {
+            match ledger.deliver(lease.token, &[delivery(saved)]).await {
+                Ok(_) => saved += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(
+            matches!(&error, LedgerError::Storage(error) if error.fault == StorageFault::Full),
+            "{error:?}"
+        );
+        assert!(
+            error.to_string().contains("free some disk space"),
+            "{error}"
+        );
+        let snapshot = ledger.snapshot(id).await.unwrap();
+        assert_eq!(snapshot.prefix.segments, saved);
+        assert!(ledger.check_invariants(id).await.unwrap().is_empty());
+
+        limit("PRAGMA max_page_count = 100000").await;
+        ledger
+            .deliver(lease.token, &[delivery(saved)])
+            .await
+            .unwrap();
+        assert_eq!(
+            ledger.snapshot(id).await.unwrap().prefix.segments,
+            saved + 1
+        );
+    }
+}

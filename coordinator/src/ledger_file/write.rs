@@ -1,0 +1,251 @@
+//! Writing a ledger file.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use kazoe_common::census::{Digest, PopulationName, Witness};
+use kazoe_common::population::{Candidates, CandidatesError};
+
+use super::{MAGIC, date};
+use crate::ledger::{CampaignRecord, Ledger, LedgerError};
+use crate::tally_text;
+
+/// Segments read at a time: what bounds the memory.
+const PAGE: u32 = 256;
+
+/// What was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// How many segments.
+    pub segments: u64,
+    /// How many samples they have.
+    pub samples: u64,
+    /// The sum of their digests.
+    pub digest: Digest,
+}
+
+/// Writes a campaign's accepted and undisputed segments, in constant memory.
+///
+/// # Errors
+/// What the ledger or the writer says; what was written until then has no last line.
+pub async fn export<L: Ledger>(
+    ledger: &L,
+    id: &str,
+    out: &mut impl Write,
+) -> Result<Exported, ExportError> {
+    let campaign = ledger.campaign(id).await?;
+    write_header(ledger, &campaign, out).await?;
+    let mut builds: Vec<String> = Vec::new();
+    let mut sum = Exported {
+        segments: 0,
+        samples: 0,
+        digest: Digest::default(),
+    };
+    let mut from = 0;
+    loop {
+        let page = ledger.segments(id, from, PAGE).await?;
+        let Some(last) = page.last() else { break };
+        let next = last.segment + 1;
+        let mut witnesses = ledger
+            .witnesses(id, from..next)
+            .await?
+            .into_iter()
+            .peekable();
+        for segment in page {
+            let first = segment.segment * campaign.cut.segment_samples();
+            let end = first + campaign.cut.segment_samples();
+            while witnesses
+                .next_if(|witness| witness.index() < first)
+                .is_some()
+            {}
+            // An extension while this reads may cut the last segment anew.
+            if segment.disputed || segment.samples != campaign.cut.samples_of(segment.segment) {
+                continue;
+            }
+            let known = builds.iter().position(|build| *build == segment.build);
+            let build = match known {
+                Some(build) => build,
+                None => {
+                    writeln!(out, "build\t{}\t{}", builds.len(), one_line(&segment.build))?;
+                    builds.push(segment.build);
+                    builds.len() - 1
+                }
+            };
+            writeln!(
+                out,
+                "segment\t{}\t{}\t{}\t{build}",
+                segment.segment,
+                segment.samples,
+                tally_text::write(&segment.tally)
+            )?;
+            while let Some(witness) = witnesses.next_if(|witness| witness.index() < end) {
+                match witness {
+                    Witness::Unreachable { index, depth } => {
+                        writeln!(out, "witness\tunreachable\t{index}\t{depth}")?;
+                    }
+                    Witness::Path {
+                        index,
+                        length,
+                        expansions,
+                    } => writeln!(out, "witness\tpath\t{index}\t{length}\t{expansions}")?,
+                }
+            }
+            sum.segments += 1;
+            sum.samples += segment.samples;
+            sum.digest = sum.digest.plus(segment.tally.digest);
+        }
+        from = next;
+    }
+    writeln!(
+        out,
+        "end\t{}\t{}\t{}",
+        sum.segments, sum.samples, sum.digest
+    )?;
+    out.flush()?;
+    Ok(sum)
+}
+
+/// Writes to a path: the file appears whole, or what was there stays.
+///
+/// # Errors
+/// As [`export`]; nothing new is at the path then.
+pub async fn export_to_path<L: Ledger>(
+    ledger: &L,
+    id: &str,
+    path: &Path,
+) -> Result<Exported, ExportError> {
+    let beside = beside(path);
+    let written = write_and_move(ledger, id, &beside, path).await;
+    if written.is_err() {
+        // There may be nothing to remove; the first error is the one to tell.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+async fn write_and_move<L: Ledger>(
+    ledger: &L,
+    id: &str,
+    beside: &Path,
+    path: &Path,
+) -> Result<Exported, ExportError> {
+    let at = |path: &Path| {
+        let path = path.to_owned();
+        move |source| ExportError::Path { path, source }
+    };
+    let mut out = BufWriter::new(File::create_new(beside).map_err(at(beside))?);
+    let sum = match export(ledger, id, &mut out).await {
+        Err(ExportError::Write(source)) => return Err(at(path)(source)),
+        other => other?,
+    };
+    let file = out
+        .into_inner()
+        .map_err(|error| at(path)(error.into_error()))?;
+    file.sync_all().map_err(at(path))?;
+    fs::rename(beside, path).map_err(at(path))?;
+    Ok(sum)
+}
+
+/// In the same folder, so that the move is one step.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    path.with_file_name(name)
+}
+
+async fn write_header<L: Ledger>(
+    ledger: &L,
+    record: &CampaignRecord,
+    out: &mut impl Write,
+) -> Result<(), ExportError> {
+    let campaign = &record.campaign;
+    let size = match campaign.population {
+        PopulationName::Candidates => Candidates::new(campaign.variant)
+            .map_err(ExportError::Population)?
+            .size()
+            .clone(),
+    };
+    let builds = ledger.builds(&record.id).await?;
+    let first = builds.iter().map(|build| build.first_at).min();
+    let last = builds.iter().map(|build| build.last_at).max();
+    let moment = |at: Option<i64>| at.map_or_else(|| "-".to_owned(), date::text);
+    writeln!(out, "{MAGIC}")?;
+    writeln!(out, "campaign\t{}", record.id)?;
+    writeln!(out, "variant\t{}", campaign.variant.id)?;
+    writeln!(out, "population\t{}", campaign.population.name())?;
+    writeln!(out, "size\t{size}")?;
+    writeln!(out, "design\t{}", campaign.design.name())?;
+    writeln!(out, "seed\t{}", campaign.seed)?;
+    match campaign.cap {
+        Some(cap) => writeln!(out, "cap\t{cap}")?,
+        None => writeln!(out, "cap\tnone")?,
+    }
+    writeln!(out, "samples\t{}", record.cut.samples)?;
+    writeln!(out, "segment-blocks\t{}", record.cut.segment_blocks)?;
+    writeln!(out, "submitted\t{}", date::text(record.submitted_at))?;
+    writeln!(out, "computed\t{}\t{}", moment(first), moment(last))?;
+    for test in ledger.self_tests(&record.id).await? {
+        let tally = tally_text::write(&test.tally);
+        writeln!(out, "self-test\t{}\t{tally}", test.block)?;
+    }
+    Ok(())
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(|c: char| c.is_control(), " ")
+}
+
+/// Why a ledger file was not written.
+#[derive(Debug)]
+pub enum ExportError {
+    /// The ledger failed.
+    Ledger(LedgerError),
+    /// The population's size is not known.
+    Population(CandidatesError),
+    /// The writer failed.
+    Write(io::Error),
+    /// The file could not be written.
+    Path {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl From<LedgerError> for ExportError {
+    fn from(error: LedgerError) -> Self {
+        ExportError::Ledger(error)
+    }
+}
+
+impl From<io::Error> for ExportError {
+    fn from(error: io::Error) -> Self {
+        ExportError::Write(error)
+    }
+}
+
+impl fmt::Display for ExportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ExportError::Ledger(error) => error.fmt(f),
+            ExportError::Population(error) => error.fmt(f),
+            ExportError::Write(error) => write!(f, "cannot write: {error}"),
+            ExportError::Path { path, source } => {
+                write!(f, "cannot write {}: {source}", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for ExportError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ExportError::Ledger(error) => Some(error),
+            ExportError::Population(error) => Some(error),
+            ExportError::Write(error) | ExportError::Path { source: error, .. } => Some(error),
+        }
+    }
+}

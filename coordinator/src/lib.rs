@@ -1,0 +1,57 @@
+//! The coordinator's side of Kazoe: which segment is lent to whom, and which tally counts.
+//!
+//! The modules stand in the order in which a campaign meets them: [`leasing`] decides, [`ledger`]
+//! keeps, [`ledger_file`] carries a ledger as one text file. [`tally_text`] is how both write a tally.
+//!
+//! ```
+//! use std::time::Duration;
+//! use kazoe_common::census::{Campaign, Cut, Outcome, Tally};
+//! use kazoe_common::game::Variant;
+//! use kazoe_coordinator::leasing::Verdict;
+//! use kazoe_coordinator::ledger::{Delivery, Ledger, SqliteLedger, Submission, Submitted, Who};
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("kazoe.db");
+//! # let rt = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+//! # rt.block_on(async {
+//! let ledger = SqliteLedger::open(&path).await?;
+//! let submission = Submission {
+//!     campaign: Campaign::new(&Variant::MINISHOGI, 1),
+//!     cut: Cut::new(10_000, 1).unwrap(),
+//!     self_tests: Vec::new(),
+//!     build: "doctest".to_owned(),
+//! };
+//! let (campaign, how) = ledger.submit(&submission).await?;
+//! assert_eq!(how, Submitted::New);
+//!
+//! let who = Who {
+//!     owner: "me".to_owned(),
+//!     worker: "local".to_owned(),
+//!     build: "doctest".to_owned(),
+//!     operator: true,
+//! };
+//! let lease = ledger.claim(&campaign.id, &who, 1, Duration::from_secs(60)).await?.unwrap();
+//! let lent = lease.segments[0];
+//! let mut tally = Tally::default();
+//! tally.cells.insert(Outcome::Mirrored as u32, lent.samples);
+//! let delivery = Delivery {
+//!     segment: lent.segment,
+//!     samples: lent.samples,
+//!     tally,
+//!     witnesses: Vec::new(),
+//! };
+//! assert_eq!(ledger.deliver(lease.token, &[delivery]).await?, [Verdict::Accepted]);
+//! ledger.end(lease.token).await?;
+//! assert_eq!(ledger.snapshot(&campaign.id).await?.prefix.samples, 4096);
+//! ledger.close().await;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+
+pub mod leasing;
+
+pub mod tally_text;
+
+pub mod ledger;
+
+pub mod ledger_file;
