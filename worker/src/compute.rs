@@ -1,0 +1,216 @@
+//! What the cores do: blocks in, finished segments out.
+//!
+//! Blocks are the unit of parallel work and are handed out in order, across the ends of segments and
+//! of leases, so no core waits for another at a segment's end, and hardly more segments than one are
+//! begun at a time. What is summed up is a sum over blocks, so who computed which changes nothing.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use kazoe_common::census::{Block, Tally, Witness};
+use tokio::sync::mpsc;
+
+use crate::desk::{Finished, Job};
+use crate::stop::{Order, Stop};
+
+/// The census of one block: its tally, and its witnesses ascending by index.
+pub trait Count: Send + Sync + 'static {
+    /// Counts the first `samples` samples of a block. A pure function.
+    fn block(&self, block: Block, samples: u64) -> (Tally, Vec<Witness>);
+}
+
+impl<F> Count for F
+where
+    F: Fn(Block, u64) -> (Tally, Vec<Witness>) + Send + Sync + 'static,
+{
+    fn block(&self, block: Block, samples: u64) -> (Tally, Vec<Witness>) {
+        self(block, samples)
+    }
+}
+
+/// The cores at work. They leave when there is no more to do and [`close`](Self::close) was called, or
+/// when they are told to stop; the stream of finished segments ends then.
+#[derive(Debug)]
+pub struct Engine {
+    shared: Arc<Shared>,
+    pool: rayon::ThreadPool,
+}
+
+impl Engine {
+    /// Starts so many threads, at least 1.
+    ///
+    /// # Errors
+    /// The system gives no threads.
+    pub fn start<C: Count>(
+        count: Arc<C>,
+        threads: usize,
+        stop: Arc<Stop>,
+    ) -> Result<(Self, mpsc::UnboundedReceiver<Finished>), rayon::ThreadPoolBuildError> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads.max(1))
+            .thread_name(|number| format!("compute-{number}"))
+            .build()?;
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            changed: Condvar::new(),
+            samples_done: AtomicU64::new(0),
+            stop,
+        });
+        // Bounded by what was leased, and leases are few.
+        let (out, finished) = mpsc::unbounded_channel();
+        let theirs = Arc::clone(&shared);
+        pool.spawn_broadcast(move |_| theirs.run(&*count, &out));
+        Ok((Engine { shared, pool }, finished))
+    }
+
+    /// Adds segments behind those that wait.
+    pub fn push(&self, jobs: impl IntoIterator<Item = Job>) {
+        let mut queue = self.shared.queue();
+        for job in jobs {
+            queue.waiting_samples += job.samples;
+            queue.segments.push_back(Arc::new(Begun::new(job)));
+        }
+        drop(queue);
+        self.shared.changed.notify_all();
+    }
+
+    /// Says that no more will be pushed.
+    pub fn close(&self) {
+        self.shared.queue().closed = true;
+        self.shared.changed.notify_all();
+    }
+
+    /// Samples computed since the start, those of unfinished segments included.
+    #[must_use]
+    pub fn samples_done(&self) -> u64 {
+        self.shared.samples_done.load(Ordering::Relaxed)
+    }
+
+    /// Samples that wait and are not begun.
+    #[must_use]
+    pub fn waiting_samples(&self) -> u64 {
+        self.shared.queue().waiting_samples
+    }
+
+    /// How many threads compute.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+    samples_done: AtomicU64,
+    stop: Arc<Stop>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    segments: VecDeque<Arc<Begun>>,
+    /// Blocks of the first segment that are handed out.
+    handed_out: u64,
+    waiting_samples: u64,
+    closed: bool,
+}
+
+/// A segment of which blocks are, or will be, at work.
+#[derive(Debug)]
+struct Begun {
+    job: Job,
+    sum: Mutex<Sum>,
+}
+
+#[derive(Debug)]
+struct Sum {
+    tally: Tally,
+    witnesses: Vec<Witness>,
+    blocks_left: u64,
+}
+
+impl Begun {
+    fn new(job: Job) -> Self {
+        Begun {
+            job,
+            sum: Mutex::new(Sum {
+                tally: Tally::default(),
+                witnesses: Vec::new(),
+                blocks_left: job.blocks(),
+            }),
+        }
+    }
+
+    /// Adds a block; the segment, if that was its last one.
+    fn add(&self, tally: &Tally, witnesses: Vec<Witness>) -> Option<Finished> {
+        let mut sum = self.sum.lock().unwrap_or_else(PoisonError::into_inner);
+        sum.tally.merge(tally);
+        sum.witnesses.extend(witnesses);
+        sum.blocks_left -= 1;
+        if sum.blocks_left > 0 {
+            return None;
+        }
+        let mut witnesses = std::mem::take(&mut sum.witnesses);
+        witnesses.sort_unstable_by_key(|witness| {
+            (witness.index(), matches!(witness, Witness::Path { .. }))
+        });
+        Some(Finished {
+            job: self.job,
+            tally: std::mem::take(&mut sum.tally),
+            witnesses,
+        })
+    }
+}
+
+impl Shared {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run<C: Count>(&self, count: &C, out: &mpsc::UnboundedSender<Finished>) {
+        while let Some((segment, number)) = self.next() {
+            let job = &segment.job;
+            let samples = job.samples_in(number);
+            let (tally, witnesses) = count.block(job.first_block + number, samples);
+            self.samples_done.fetch_add(samples, Ordering::Relaxed);
+            let finished = segment.add(&tally, witnesses);
+            if finished.is_some_and(|finished| out.send(finished).is_err()) {
+                return;
+            }
+        }
+    }
+
+    /// The next block, or `None` if this thread is to leave.
+    fn next(&self) -> Option<(Arc<Begun>, u64)> {
+        /// How often an idle thread looks whether it is to stop.
+        const LOOK: Duration = Duration::from_millis(50);
+        let mut queue = self.queue();
+        loop {
+            match self.stop.order() {
+                Order::Leave => return None,
+                Order::Finish if queue.handed_out == 0 => return None,
+                Order::Finish | Order::Run => {}
+            }
+            if let Some(first) = queue.segments.front().cloned() {
+                let number = queue.handed_out;
+                queue.handed_out += 1;
+                queue.waiting_samples -= first.job.samples_in(number);
+                if queue.handed_out == first.job.blocks() {
+                    queue.segments.pop_front();
+                    queue.handed_out = 0;
+                }
+                return Some((first, number));
+            }
+            if queue.closed {
+                return None;
+            }
+            queue = self
+                .changed
+                .wait_timeout(queue, LOOK)
+                .map_or_else(|poisoned| poisoned.into_inner().0, |(queue, _)| queue);
+        }
+    }
+}
