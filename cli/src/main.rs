@@ -12,6 +12,12 @@ mod variant;
 mod explain;
 mod judging;
 
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "run, report, verify, export and import will call it")
+)]
+mod local;
+
 mod ending;
 mod lines;
 mod output;

@@ -1,0 +1,105 @@
+//! One machine and no network: a ledger and a worker in one process.
+//!
+//! [`begin`] submits, resumes or extends a campaign, [`run`] works on it until it is complete or told to
+//! stop, [`Checker`] computes segments again and compares. They join the crates and decide nothing:
+//! what is lent and what counts the ledger says, when to claim and to hand in the worker's session.
+
+mod desk;
+mod verify;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use kazoe_common::census::{BLOCK, Block, Campaign, Counter, Cut, Tally, Witness};
+use kazoe_coordinator::ledger::{
+    CampaignRecord, Ledger, LedgerError, SelfTest, Snapshot, Submission, Submitted, Who,
+};
+use kazoe_worker::compute::Count;
+use kazoe_worker::session::{Pattern, Progress, SessionError, Summary, work};
+use kazoe_worker::stop::Stop;
+
+use desk::LedgerDesk;
+
+pub(crate) use verify::{Checker, Difference, Verified};
+
+#[cfg(test)]
+mod tests;
+
+/// Blocks in a segment of a campaign that begins here: about a quarter of a second to a few seconds of
+/// one core's work, which is what `kill -9` may lose.
+pub(crate) const SEGMENT_BLOCKS: u64 = 64;
+
+/// This build, as it stands in ledgers.
+pub(crate) fn build() -> String {
+    format!("kazoe {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Who works here: the one who owns the ledger, and so settles its disputes.
+pub(crate) fn who() -> Who {
+    Who {
+        owner: "local".to_owned(),
+        worker: "local".to_owned(),
+        build: build(),
+        operator: true,
+    }
+}
+
+/// The census as the worker wants it.
+#[derive(Debug)]
+pub(crate) struct Census(pub(crate) Counter);
+
+impl Count for Census {
+    fn block(&self, block: Block, samples: u64) -> (Tally, Vec<Witness>) {
+        let count = self.0.block(block, samples);
+        (count.tally, count.witnesses)
+    }
+}
+
+/// What this build computes for the campaign's first two blocks.
+pub(crate) fn self_tests(census: &Census) -> Vec<SelfTest> {
+    (0..2)
+        .map(|block| SelfTest {
+            block,
+            tally: census.block(block, BLOCK).0,
+        })
+        .collect()
+}
+
+/// Submits, resumes or extends a campaign. Leases that an earlier process left here go back at once:
+/// the ledger has one writer, so whoever held them is gone.
+pub(crate) async fn begin<L: Ledger>(
+    ledger: &L,
+    campaign: Campaign,
+    cut: Cut,
+    census: &Census,
+) -> Result<(CampaignRecord, Submitted), LedgerError> {
+    let submission = Submission {
+        campaign,
+        cut,
+        self_tests: self_tests(census),
+        build: build(),
+    };
+    let begun = ledger.submit(&submission).await?;
+    ledger.forfeit(&who().worker).await?;
+    Ok(begun)
+}
+
+/// Works on a campaign until there is nothing more to do or it is told to stop. `tell` hears several
+/// times a second how this session stands, and the ledger's last snapshot: of the campaign's samples
+/// `snapshot.accepted_samples + progress.computed - progress.delivered` are computed.
+pub(crate) async fn run<L: Ledger>(
+    ledger: &L,
+    campaign: &CampaignRecord,
+    census: Arc<Census>,
+    threads: usize,
+    stop: Arc<Stop>,
+    mut tell: impl FnMut(&Progress, &Snapshot),
+) -> Result<(Summary, Snapshot), SessionError<LedgerError>> {
+    let first = ledger.snapshot(&campaign.id).await;
+    let snapshot = RefCell::new(first.map_err(SessionError::Desk)?);
+    let mut desk = LedgerDesk::new(ledger, campaign, who(), &snapshot);
+    let tell = |progress: &Progress| tell(progress, &snapshot.borrow());
+    let summary = work(&mut desk, census, Pattern::new(threads), stop, tell).await?;
+    let last = ledger.snapshot(&campaign.id).await;
+    Ok((summary, last.map_err(SessionError::Desk)?))
+}
