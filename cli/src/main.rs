@@ -12,9 +12,9 @@ mod variant;
 mod explain;
 mod judging;
 
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "run, report, verify, export and import will call it")
+#[expect(
+    dead_code,
+    reason = "run, report, verify, export and import call it as they come"
 )]
 mod local;
 

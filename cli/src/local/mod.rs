@@ -1,11 +1,11 @@
 //! One machine and no network: a ledger and a worker in one process.
 //!
 //! [`begin`] submits, resumes or extends a campaign, [`run`] works on it until it is complete or told to
-//! stop, [`Checker`] computes segments again and compares. They join the crates and decide nothing:
+//! stop, [`verify::Checker`] computes segments again and compares. They join the crates and decide nothing:
 //! what is lent and what counts the ledger says, when to claim and to hand in the worker's session.
 
 mod desk;
-mod verify;
+pub(crate) mod verify;
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -19,8 +19,6 @@ use kazoe_worker::session::{Pattern, Progress, SessionError, Summary, work};
 use kazoe_worker::stop::Stop;
 
 use desk::LedgerDesk;
-
-pub(crate) use verify::{Checker, Difference, Verified};
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,8 @@ use kazoe_coordinator::ledger_file::{LedgerFile, export};
 use kazoe_worker::compute::Count;
 use kazoe_worker::stop::Stop;
 
-use super::{Census, Checker, begin, run, who};
+use super::verify::Checker;
+use super::{Census, begin, run, who};
 
 const CAMPAIGN: Campaign = Campaign::new(&Variant::MINISHOGI, 1);
 
@@ -32,7 +33,9 @@ fn serial(census: &Census, samples: u64) -> Tally {
 }
 
 async fn open(folder: &tempfile::TempDir) -> SqliteLedger {
-    SqliteLedger::open(&folder.path().join("kazoe.db")).await.unwrap()
+    SqliteLedger::open(&folder.path().join("kazoe.db"))
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
@@ -40,7 +43,9 @@ async fn stopped_resumed_and_extended_it_is_the_serial_run() {
     let folder = tempfile::tempdir().unwrap();
     let census = census();
     let ledger = open(&folder).await;
-    let (campaign, how) = begin(&ledger, CAMPAIGN, cut(3 * BLOCK + 7), &census).await.unwrap();
+    let (campaign, how) = begin(&ledger, CAMPAIGN, cut(3 * BLOCK + 7), &census)
+        .await
+        .unwrap();
     assert_eq!(how, Submitted::New);
     let stop = Arc::new(Stop::new());
     stop.request();
@@ -51,25 +56,48 @@ async fn stopped_resumed_and_extended_it_is_the_serial_run() {
 
     // As after kill -9: a lease is left behind.
     let hold = std::time::Duration::from_secs(3600);
-    ledger.claim(&campaign.id, &who(), 2, hold).await.unwrap().unwrap();
+    ledger
+        .claim(&campaign.id, &who(), 2, hold)
+        .await
+        .unwrap()
+        .unwrap();
     ledger.close().await;
     let ledger = open(&folder).await;
     for (samples, expected) in [
         (3 * BLOCK + 7, Submitted::Existing),
-        (5 * BLOCK, Submitted::Extended { from: 3 * BLOCK + 7 }),
+        (
+            5 * BLOCK,
+            Submitted::Extended {
+                from: 3 * BLOCK + 7,
+            },
+        ),
         (9, Submitted::Fewer { asked: 9 }),
     ] {
-        let (campaign, how) = begin(&ledger, CAMPAIGN, cut(samples), &census).await.unwrap();
+        let (campaign, how) = begin(&ledger, CAMPAIGN, cut(samples), &census)
+            .await
+            .unwrap();
         assert_eq!(how, expected);
         let mut told = 0;
         let tell = |_: &_, _: &_| told += 1;
-        let (summary, snapshot) =
-            run(&ledger, &campaign, census.clone(), 2, Arc::new(Stop::new()), tell)
-                .await
-                .unwrap();
+        let (summary, snapshot) = run(
+            &ledger,
+            &campaign,
+            census.clone(),
+            2,
+            Arc::new(Stop::new()),
+            tell,
+        )
+        .await
+        .unwrap();
         assert!(snapshot.is_complete() && !summary.stopped && told > 0);
         assert_eq!(snapshot.prefix.tally, serial(&census, campaign.cut.samples));
-        assert!(ledger.check_invariants(&campaign.id).await.unwrap().is_empty());
+        assert!(
+            ledger
+                .check_invariants(&campaign.id)
+                .await
+                .unwrap()
+                .is_empty()
+        );
     }
 }
 
@@ -96,11 +124,14 @@ async fn verification_finds_what_is_wrong_and_writes_nothing() {
     };
     ledger.import(&campaign.id, &other, &[wrong]).await.unwrap();
     let stop = || Arc::new(Stop::new());
-    run(&ledger, &campaign, census.clone(), 2, stop(), |_, _| {}).await.unwrap();
+    run(&ledger, &campaign, census.clone(), 2, stop(), |_, _| {})
+        .await
+        .unwrap();
     let before = ledger.snapshot(&campaign.id).await.unwrap();
     assert!(before.is_complete());
 
-    let checker = |share, seed| Checker::start(census.clone(), cut, 2, share, seed, stop()).unwrap();
+    let checker =
+        |share, seed| Checker::start(census.clone(), cut, 2, share, seed, stop()).unwrap();
     let all = checker(1.0, 1).ledger(&ledger, &campaign).await.unwrap();
     assert_eq!((all.segments, all.checked, all.samples), (6, 6, 6 * BLOCK));
     assert_eq!(all.differences.len(), 1);

@@ -235,7 +235,9 @@ impl Checker {
             self.compare(finished);
         }
         self.verified.stopped = self.stop.order() != Order::Run;
-        self.verified.differences.sort_by_key(|difference| difference.segment);
+        self.verified
+            .differences
+            .sort_by_key(|difference| difference.segment);
         self.verified
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, BufRead};
 
 use kazoe_common::census::{
-    Block, Campaign, Cut, Design, Digest, PopulationName, Segment, Tally, Witness,
+    Block, Campaign, CampaignError, Cut, Design, Digest, PopulationName, Segment, Tally, Witness,
 };
 use kazoe_common::game::Variant;
 use kazoe_common::population::Candidates;
@@ -261,8 +261,10 @@ fn header<R: BufRead>(lines: &mut Lines<R>) -> Result<Header, FileError> {
     let count = count.ok_or_else(|| wrong("samples", &samples, "a number"))?;
     let in_segment = number::<u64>(&blocks.1);
     let in_segment = in_segment.ok_or_else(|| wrong("segment-blocks", &blocks, "a number"))?;
-    let cut = Cut::new(count, in_segment)
-        .map_err(|error| wrong("samples", &samples, &error.to_string()))?;
+    let cut = Cut::new(count, in_segment).map_err(|error| match error {
+        CampaignError::Samples(_) => wrong("samples", &samples, &error.to_string()),
+        CampaignError::SegmentBlocks(_) => wrong("segment-blocks", &blocks, &error.to_string()),
+    })?;
     let submitted_at = date::parse(&submitted.1).ok_or_else(|| {
         wrong(
             "submitted",

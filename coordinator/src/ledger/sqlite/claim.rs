@@ -170,19 +170,17 @@ async fn unleased(
          WITH RECURSIVE walk (segment, free, found) AS (
              SELECT frontier - 1, 0, 0 FROM campaigns WHERE id = ?1
              UNION ALL
-             SELECT s.segment, s.free, s.found + s.free FROM (
-                 SELECT segment + 1 AS segment, found, NOT EXISTS (
-                     SELECT 1 FROM accepted a WHERE a.campaign = ?1 AND a.segment = walk.segment + 1
-                     UNION ALL
-                     SELECT 1 FROM set_aside x WHERE x.campaign = ?1 AND x.segment = walk.segment + 1
-                     UNION ALL
-                     SELECT 1 FROM waiting w WHERE w.campaign = ?1 AND w.segment = walk.segment + 1
-                     UNION ALL
-                     SELECT 1 FROM loans o WHERE o.campaign = ?1 AND o.purpose = 'fill'
-                        AND o.segment = walk.segment + 1 AND o.closed_at IS NULL
-                 ) AS free
-                 FROM walk WHERE found < ?3 AND segment + 1 < ?2
-             ) s
+             SELECT segment + 1, NOT EXISTS (
+                 SELECT 1 FROM accepted a WHERE a.campaign = ?1 AND a.segment = walk.segment + 1
+                 UNION ALL
+                 SELECT 1 FROM set_aside x WHERE x.campaign = ?1 AND x.segment = walk.segment + 1
+                 UNION ALL
+                 SELECT 1 FROM waiting w WHERE w.campaign = ?1 AND w.segment = walk.segment + 1
+                 UNION ALL
+                 SELECT 1 FROM loans o WHERE o.campaign = ?1 AND o.purpose = 'fill'
+                    AND o.segment = walk.segment + 1 AND o.closed_at IS NULL
+             ), found + free
+             FROM walk WHERE found + free < ?3 AND segment + 1 < ?2
          )
          SELECT segment FROM walk WHERE free ORDER BY segment",
     )

@@ -18,6 +18,7 @@ mod submit;
 use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kazoe_common::census::{Segment, Witness};
@@ -37,6 +38,9 @@ pub use open::OpenError;
 pub struct SqliteLedger {
     path: PathBuf,
     pool: SqlitePool,
+    /// Whether the connection met a failure of the database. SQLite ends a transaction by itself on a
+    /// full disk, and sqlx does not learn of it: such a connection is not used again.
+    suspect: AtomicBool,
     /// Held by the one writer; the operating system lets go of it however the process ends.
     _lock: Option<File>,
 }
@@ -52,6 +56,7 @@ impl SqliteLedger {
         Ok(SqliteLedger {
             path: path.to_owned(),
             pool,
+            suspect: AtomicBool::new(false),
             _lock: Some(lock),
         })
     }
@@ -64,6 +69,7 @@ impl SqliteLedger {
         Ok(SqliteLedger {
             path: path.to_owned(),
             pool: open::reader(path).await?,
+            suspect: AtomicBool::new(false),
             _lock: None,
         })
     }
@@ -80,17 +86,30 @@ impl SqliteLedger {
     }
 
     async fn writing(&self) -> Result<Transaction<'static, Sqlite>, Failure> {
+        self.replace_suspect().await?;
         Ok(self.pool.begin_with("BEGIN IMMEDIATE").await?)
     }
 
     async fn reading(&self) -> Result<Transaction<'static, Sqlite>, Failure> {
+        self.replace_suspect().await?;
         Ok(self.pool.begin().await?)
+    }
+
+    async fn replace_suspect(&self) -> Result<(), Failure> {
+        if self.suspect.swap(false, Ordering::AcqRel) {
+            // Its end may fail as it did; the next one is opened anew in any case.
+            let _ = self.pool.acquire().await?.close().await;
+        }
+        Ok(())
     }
 
     fn at_home<T>(&self, result: Result<T, Failure>) -> Result<T, LedgerError> {
         result.map_err(|failure| match failure {
             Failure::Ledger(error) => error,
-            Failure::Database(error) => storage_error(&self.path, &error).into(),
+            Failure::Database(error) => {
+                self.suspect.store(true, Ordering::Release);
+                storage_error(&self.path, &error).into()
+            }
         })
     }
 }
@@ -469,7 +488,7 @@ mod full_disk {
         assert_eq!(snapshot.prefix.segments, saved);
         assert!(ledger.check_invariants(id).await.unwrap().is_empty());
 
-        limit("PRAGMA max_page_count = 100000").await;
+        // There is room again: the ledger opens the file anew, without the limit.
         ledger
             .deliver(lease.token, &[delivery(saved)])
             .await

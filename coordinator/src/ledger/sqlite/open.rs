@@ -11,7 +11,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool};
 
 use super::migrate::{self, APPLICATION_ID, Schema};
 use super::storage_error;
-use crate::ledger::StorageError;
+use crate::ledger::{StorageError, StorageFault};
 
 /// Why a file could not be opened as a ledger. It is as it was.
 #[derive(Debug)]
@@ -162,7 +162,7 @@ pub(super) async fn reader(path: &Path) -> Result<SqlitePool, OpenError> {
         Ok(meta) if meta.is_dir() => {
             return Err(unreachable(path, io::ErrorKind::IsADirectory.into()));
         }
-        Ok(meta) if meta.len() == 0 => return Err(OpenError::NotSqlite(path.to_owned())),
+        Ok(meta) if meta.len() < HEAD => return Err(OpenError::NotSqlite(path.to_owned())),
         Ok(_) => {}
     }
     let options = options(path).read_only(true);
@@ -239,7 +239,10 @@ fn unreachable(path: &Path, source: io::Error) -> OpenError {
     }
 }
 
-/// Whose a file is, by its first 100 bytes (sqlite.org/fileformat.html).
+/// Bytes of the head that every SQLite file has (sqlite.org/fileformat.html).
+const HEAD: u64 = 100;
+
+/// Whose a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Nobody,
@@ -248,6 +251,7 @@ enum Owner {
     NotSqlite,
 }
 
+/// Reads the head of a file.
 fn look(path: &Path) -> Result<Owner, OpenError> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -255,19 +259,44 @@ fn look(path: &Path) -> Result<Owner, OpenError> {
         Err(source) => return Err(unreachable(path, source)),
     };
     let mut head = Vec::new();
-    file.take(100)
+    (&file)
+        .take(HEAD)
         .read_to_end(&mut head)
         .map_err(|source| unreachable(path, source))?;
-    Ok(match head.as_slice() {
-        [] => Owner::Nobody,
-        head if head.len() < 100 || !head.starts_with(b"SQLite format 3\0") => Owner::NotSqlite,
-        head if i64::from(u32::from_be_bytes([head[68], head[69], head[70], head[71]]))
-            == APPLICATION_ID =>
-        {
-            Owner::Kazoe
-        }
-        _ => Owner::OtherProgram,
-    })
+    if head.is_empty() {
+        return Ok(Owner::Nobody);
+    }
+    let whole = head.len() as u64 == HEAD;
+    if !whole || !head.starts_with(b"SQLite format 3\0") {
+        return Ok(Owner::NotSqlite);
+    }
+    let application = u32::from_be_bytes([head[68], head[69], head[70], head[71]]);
+    if i64::from(application) != APPLICATION_ID {
+        return Ok(Owner::OtherProgram);
+    }
+    let length = file
+        .metadata()
+        .map_err(|source| unreachable(path, source))?;
+    check_pages(path, length.len(), u16::from_be_bytes([head[16], head[17]]))?;
+    Ok(Owner::Kazoe)
+}
+
+/// A file has whole pages, unless what is missing stands in the log beside it. SQLite itself takes a
+/// cut last page for a whole one.
+fn check_pages(path: &Path, length: u64, page: u16) -> Result<(), OpenError> {
+    // 65,536 does not fit, and is written as 1.
+    let page = if page == 1 { 1 << 16 } else { u64::from(page) };
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let logged = fs::metadata(PathBuf::from(log)).is_ok_and(|log| log.len() > 0);
+    if logged || page == 0 || length.is_multiple_of(page) {
+        return Ok(());
+    }
+    Err(OpenError::Storage(StorageError {
+        path: path.to_owned(),
+        fault: StorageFault::Corrupt,
+        detail: format!("its {length} bytes are not whole pages of {page}"),
+    }))
 }
 
 fn check_owner(path: &Path, owner: Owner) -> Result<(), OpenError> {
@@ -292,7 +321,7 @@ async fn check_sound(path: &Path, conn: &mut SqliteConnection) -> Result<(), Ope
     }
     Err(OpenError::Storage(StorageError {
         path: path.to_owned(),
-        fault: crate::ledger::StorageFault::Corrupt,
+        fault: StorageFault::Corrupt,
         detail: word,
     }))
 }

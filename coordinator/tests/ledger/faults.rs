@@ -1,0 +1,382 @@
+//! What can happen to a file: other programs, damage, a full disk, `kill -9`.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use kazoe_coordinator::ledger::{
+    Delivery, Ledger, LedgerError, OpenError, SqliteLedger, StorageFault,
+};
+use sqlx::{Connection, SqliteConnection};
+
+use crate::made_up::{assert_sound, deliveries, delivery, owner, submission, tally};
+use crate::sqlite::fresh;
+
+const LONG: Duration = Duration::from_secs(3600);
+
+async fn raw(path: &Path) -> SqliteConnection {
+    let url = format!("sqlite://{}", path.display());
+    SqliteConnection::connect(&url).await.unwrap()
+}
+
+async fn refusal(path: &Path) -> OpenError {
+    match SqliteLedger::open(path).await {
+        Ok(_) => panic!("{} was opened", path.display()),
+        Err(error) => error,
+    }
+}
+
+/// Some segments, closed, with everything in the one file.
+async fn a_written_file(path: &Path) {
+    let ledger = SqliteLedger::open(path).await.unwrap();
+    let (campaign, _) = ledger.submit(&submission(1, 200 * 4096)).await.unwrap();
+    let all: Vec<Delivery> = (0..150).map(|segment| delivery(segment, 4096)).collect();
+    ledger
+        .import(&campaign.id, &owner("a"), &all)
+        .await
+        .unwrap();
+    ledger.close().await;
+}
+
+#[tokio::test]
+async fn a_second_writer_is_refused_and_readers_are_not() {
+    let (folder, ledger) = fresh().await;
+    let path = folder.path().join("kazoe.db");
+    let (campaign, _) = ledger.submit(&submission(1, 10 * 4096)).await.unwrap();
+    let error = refusal(&path).await;
+    assert!(
+        matches!(&error, OpenError::InUse { holder, .. } if *holder == Some(std::process::id())),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("another kazoe"), "{error}");
+
+    let reader = SqliteLedger::open_reader(&path).await.unwrap();
+    let lease = ledger
+        .claim(&campaign.id, &owner("a"), 3, LONG)
+        .await
+        .unwrap()
+        .unwrap();
+    ledger
+        .deliver(lease.token, &deliveries(&lease))
+        .await
+        .unwrap();
+    assert_eq!(
+        reader.snapshot(&campaign.id).await.unwrap(),
+        ledger.snapshot(&campaign.id).await.unwrap()
+    );
+    let written = reader.forfeit("a-1").await.unwrap_err();
+    assert!(
+        matches!(&written, LedgerError::Storage(error) if error.fault == StorageFault::ReadOnly),
+        "{written:?}"
+    );
+    reader.close().await;
+    ledger.close().await;
+    let ledger = SqliteLedger::open(&path).await.unwrap();
+    assert_sound(&ledger, &campaign).await;
+}
+
+#[tokio::test]
+async fn files_of_others_stay_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+
+    std::fs::write(
+        path("note.txt"),
+        "not a database, only some words of mine\n".repeat(9),
+    )
+    .unwrap();
+    std::fs::write(path("short"), "x").unwrap();
+    let other = path("other.sqlite");
+    let url = format!("sqlite://{}?mode=rwc", other.display());
+    let mut conn = SqliteConnection::connect(&url).await.unwrap();
+    sqlx::query("CREATE TABLE theirs (x)")
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    conn.close().await.unwrap();
+    for name in ["note.txt", "short", "other.sqlite"] {
+        let before = std::fs::read(path(name)).unwrap();
+        let error = refusal(&path(name)).await;
+        let reading = SqliteLedger::open_reader(&path(name)).await.unwrap_err();
+        for error in [error, reading] {
+            let expected = match name {
+                "other.sqlite" => matches!(error, OpenError::Foreign(_)),
+                _ => matches!(error, OpenError::NotSqlite(_)),
+            };
+            assert!(expected, "{name}: {error:?}");
+            assert!(error.to_string().contains("--db"), "{error}");
+        }
+        assert_eq!(std::fs::read(path(name)).unwrap(), before, "{name}");
+    }
+    let mut left: Vec<String> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(
+        left,
+        ["note.txt", "other.sqlite", "short"],
+        "nothing is left beside them"
+    );
+}
+
+#[tokio::test]
+async fn what_is_no_file_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = refusal(folder.path()).await;
+    assert!(matches!(error, OpenError::Unreachable { .. }), "{error:?}");
+    let error = refusal(&folder.path().join("nowhere/kazoe.db")).await;
+    assert!(matches!(error, OpenError::Unreachable { .. }), "{error:?}");
+    let missing = SqliteLedger::open_reader(&folder.path().join("kazoe.db")).await;
+    assert!(matches!(missing, Err(OpenError::Missing(_))));
+
+    // An empty file becomes a ledger.
+    let empty = folder.path().join("empty.db");
+    std::fs::write(&empty, "").unwrap();
+    let ledger = SqliteLedger::open(&empty).await.unwrap();
+    ledger.submit(&submission(1, 1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_later_schema_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kazoe.db");
+    a_written_file(&path).await;
+    let mut conn = raw(&path).await;
+    sqlx::query("INSERT INTO schema_migrations VALUES (29991231000000, 'later', 0)")
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    conn.close().await.unwrap();
+    let error = refusal(&path).await;
+    assert!(
+        matches!(
+            error,
+            OpenError::Newer {
+                version: 29_991_231_000_000,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+    let reading = SqliteLedger::open_reader(&path).await.unwrap_err();
+    assert!(matches!(reading, OpenError::Newer { .. }), "{reading:?}");
+}
+
+#[tokio::test]
+async fn damage_is_told_and_not_made_worse() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kazoe.db");
+    a_written_file(&path).await;
+    let whole = std::fs::read(&path).unwrap();
+    let page = 4096;
+    assert!(whole.len() > 8 * page);
+    let mut damaged: Vec<Vec<u8>> = [50, 700, page, 5 * page, whole.len() - page, whole.len() - 1]
+        .into_iter()
+        .map(|length| whole[..length].to_vec())
+        .collect();
+    let mut zeroed = whole.clone();
+    zeroed[4 * page..5 * page].fill(0);
+    damaged.push(zeroed);
+    for (bytes, number) in damaged.into_iter().zip(0..) {
+        let path = folder.path().join(format!("damaged-{number}.db"));
+        std::fs::write(&path, &bytes).unwrap();
+        let error = refusal(&path).await;
+        let told = match &error {
+            OpenError::NotSqlite(_) => bytes.len() < 100,
+            OpenError::Storage(error) => error.fault == StorageFault::Corrupt,
+            _ => false,
+        };
+        assert!(told, "{number}: {error:?}");
+        assert_eq!(std::fs::read(&path).unwrap(), bytes, "{number}");
+    }
+}
+
+#[tokio::test]
+async fn a_locked_file_is_told_and_works_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kazoe.db");
+    a_written_file(&path).await;
+    let mut other = raw(&path).await;
+    let ledger = SqliteLedger::open(&path).await.unwrap();
+    let id = submission(1, 1).campaign.id();
+    sqlx::query("BEGIN IMMEDIATE")
+        .execute(&mut other)
+        .await
+        .unwrap();
+    let busy = ledger.claim(&id, &owner("a"), 1, LONG).await.unwrap_err();
+    assert!(
+        matches!(&busy, LedgerError::Storage(error) if error.fault == StorageFault::Busy),
+        "{busy:?}"
+    );
+    sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+    assert!(
+        ledger
+            .claim(&id, &owner("a"), 1, LONG)
+            .await
+            .unwrap()
+            .is_some()
+    );
+    let campaign = ledger.campaign(&id).await.unwrap();
+    assert_sound(&ledger, &campaign).await;
+}
+
+#[tokio::test]
+async fn the_log_is_append_only_and_accepted_has_one_row_a_segment() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kazoe.db");
+    a_written_file(&path).await;
+    let mut conn = raw(&path).await;
+    for statement in [
+        "UPDATE results SET samples = samples + 1",
+        "DELETE FROM results",
+        "UPDATE result_cells SET count = count + 1",
+        "DELETE FROM result_cells",
+        "UPDATE result_depths SET count = count + 1",
+        "DELETE FROM result_depths",
+        "UPDATE witnesses SET sample = sample + 1",
+        "DELETE FROM witnesses",
+        "UPDATE self_tests SET tally = ''",
+        "DELETE FROM self_tests",
+    ] {
+        let error = sqlx::query(statement).execute(&mut conn).await.unwrap_err();
+        assert!(
+            error.to_string().contains("append-only"),
+            "{statement}: {error}"
+        );
+    }
+    let twice = "INSERT INTO accepted SELECT campaign, segment, result FROM accepted LIMIT 1";
+    let error = sqlx::query(twice).execute(&mut conn).await.unwrap_err();
+    assert!(error.to_string().contains("UNIQUE"), "{error}");
+    let strange = "UPDATE accepted SET result = result + 1 WHERE segment = 0";
+    let error = sqlx::query(strange).execute(&mut conn).await.unwrap_err();
+    assert!(error.to_string().contains("FOREIGN KEY"), "{error}");
+}
+
+#[tokio::test]
+async fn the_audit_sees_each_broken_invariant() {
+    let breaks = [
+        (
+            "I1",
+            "UPDATE accepted SET result = result + 1 WHERE segment = 9",
+        ),
+        ("I2", "UPDATE campaigns SET samples = 149 * 4096 + 5"),
+        (
+            "I3",
+            "INSERT INTO result_cells SELECT result, 0, 1 FROM accepted WHERE segment = 3",
+        ),
+        (
+            "I3",
+            "INSERT INTO result_depths SELECT result, 77, 1 FROM accepted WHERE segment = 3",
+        ),
+        ("I6", "UPDATE campaigns SET frontier = 160"),
+        (
+            "I6",
+            "INSERT INTO waiting SELECT campaign, 3, 'returned' FROM accepted LIMIT 1",
+        ),
+        ("I6", "DELETE FROM accepted WHERE segment = 149"),
+        (
+            "I6",
+            "INSERT INTO set_aside SELECT id, 200, 'x' FROM campaigns",
+        ),
+    ];
+    for (invariant, statement) in breaks {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kazoe.db");
+        a_written_file(&path).await;
+        let mut conn = raw(&path).await;
+        sqlx::query("UPDATE campaigns SET frontier = 150")
+            .execute(&mut conn)
+            .await
+            .unwrap();
+        let id = submission(1, 1).campaign.id();
+        let reader = SqliteLedger::open_reader(&path).await.unwrap();
+        assert!(reader.check_invariants(&id).await.unwrap().is_empty());
+        sqlx::query("PRAGMA foreign_keys = OFF")
+            .execute(&mut conn)
+            .await
+            .unwrap();
+        sqlx::query(statement).execute(&mut conn).await.unwrap();
+        let breaches = reader.check_invariants(&id).await.unwrap();
+        assert!(
+            breaches.iter().any(|breach| breach.invariant == invariant),
+            "{statement}: {breaches:?}"
+        );
+    }
+}
+
+/// The other process of the test below: says each acknowledged segment, until it is killed.
+async fn deliver_until_killed(path: &Path) {
+    let ledger = SqliteLedger::open(path).await.unwrap();
+    let id = submission(1, 1).campaign.id();
+    let mut out = std::io::stdout();
+    while let Some(lease) = ledger.claim(&id, &owner("a"), 5, LONG).await.unwrap() {
+        for delivery in deliveries(&lease) {
+            let segment = delivery.segment;
+            ledger.deliver(lease.token, &[delivery]).await.unwrap();
+            writeln!(out, "\nacknowledged {segment}").unwrap();
+            out.flush().unwrap();
+        }
+    }
+    writeln!(out, "\ndone").unwrap();
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_survives_kill_9() {
+    const CHILD: &str = "KAZOE_TEST_KILLED_CHILD";
+    const NAME: &str = "faults::what_was_acknowledged_survives_kill_9";
+    if let Some(path) = std::env::var_os(CHILD) {
+        return deliver_until_killed(Path::new(&path)).await;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kazoe.db");
+    let ledger = SqliteLedger::open(&path).await.unwrap();
+    let (campaign, _) = ledger.submit(&submission(1, 120 * 4096)).await.unwrap();
+    ledger.close().await;
+    let mut acknowledged = Vec::new();
+    for patience in [1, 7, 3, 26, 12] {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([NAME, "--exact", "--nocapture", "--test-threads=1"])
+            .env(CHILD, &path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let heard = lines
+            .map(Result::unwrap)
+            .filter_map(|line| line.strip_prefix("acknowledged ")?.parse::<u64>().ok())
+            .take(patience);
+        let before = acknowledged.len();
+        acknowledged.extend(heard);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(acknowledged.len(), before + patience);
+
+        let ledger = SqliteLedger::open(&path).await.unwrap();
+        assert_sound(&ledger, &campaign).await;
+        let kept = ledger.segments(&campaign.id, 0, 1_000).await.unwrap();
+        for &segment in &acknowledged {
+            let found = kept.iter().find(|kept| kept.segment == segment);
+            assert_eq!(found.unwrap().tally, tally(segment, 4096), "I5");
+        }
+        // One writer: whoever held leases here is gone, and nothing waits for a deadline.
+        ledger.forfeit("a-1").await.unwrap();
+        assert_eq!(
+            ledger.snapshot(&campaign.id).await.unwrap().counts.leased,
+            0
+        );
+        assert_sound(&ledger, &campaign).await;
+        ledger.close().await;
+    }
+    let ledger = SqliteLedger::open(&path).await.unwrap();
+    let id = &campaign.id;
+    while let Some(lease) = ledger.claim(id, &owner("a"), 50, LONG).await.unwrap() {
+        ledger
+            .deliver(lease.token, &deliveries(&lease))
+            .await
+            .unwrap();
+    }
+    assert!(ledger.snapshot(id).await.unwrap().is_complete());
+    assert_sound(&ledger, &campaign).await;
+}

@@ -1,0 +1,192 @@
+//! Any interleaving of operations, on a real database, ends with the invariants.
+
+use std::time::Duration;
+
+use kazoe_coordinator::ledger::{CampaignRecord, Lease, Ledger, LedgerError};
+use proptest::collection;
+use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
+
+use crate::made_up::{
+    assert_lawful, assert_sound, deliveries, delivery, operator, owner, submission, wrong_delivery,
+};
+use crate::sqlite::fresh;
+
+const OWNERS: [&str; 3] = ["a", "b", "c"];
+
+#[derive(Clone, Debug)]
+enum Step {
+    Submit(u64),
+    Claim {
+        owner: usize,
+        want: u32,
+        expired: bool,
+    },
+    Deliver {
+        lease: usize,
+        place: usize,
+        wrong: bool,
+    },
+    Import {
+        owner: usize,
+        segment: u64,
+        wrong: bool,
+    },
+    End(usize),
+    Forfeit(usize),
+    Retract(u64),
+    SetAside(u64),
+    Retry(u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let wrong = || prop_oneof![4 => Just(false), 1 => Just(true)];
+    let segment = || 0..8u64;
+    prop_oneof![
+        1 => (1..30_000u64).prop_map(Step::Submit),
+        4 => (0..3usize, 1..4u32, proptest::bool::ANY)
+            .prop_map(|(owner, want, expired)| Step::Claim { owner, want, expired }),
+        8 => (0..6usize, 0..4usize, wrong())
+            .prop_map(|(lease, place, wrong)| Step::Deliver { lease, place, wrong }),
+        2 => (0..3usize, segment(), wrong())
+            .prop_map(|(owner, segment, wrong)| Step::Import { owner, segment, wrong }),
+        2 => (0..6usize).prop_map(Step::End),
+        1 => (0..3usize).prop_map(Step::Forfeit),
+        1 => segment().prop_map(Step::Retract),
+        1 => segment().prop_map(Step::SetAside),
+        1 => segment().prop_map(Step::Retry),
+    ]
+}
+
+async fn take(
+    ledger: &impl Ledger,
+    campaign: &CampaignRecord,
+    leases: &mut Vec<Lease>,
+    step: Step,
+) {
+    let id = &campaign.id;
+    match step {
+        Step::Submit(samples) => {
+            ledger.submit(&submission(1, samples)).await.unwrap();
+        }
+        Step::Claim {
+            owner: name,
+            want,
+            expired,
+        } => {
+            let hold = Duration::from_secs(if expired { 0 } else { 3600 });
+            leases.extend(
+                ledger
+                    .claim(id, &owner(OWNERS[name]), want, hold)
+                    .await
+                    .unwrap(),
+            );
+        }
+        Step::Deliver {
+            lease,
+            place,
+            wrong,
+        } => {
+            let Some(lease) = leases.get(lease) else {
+                return;
+            };
+            let Some(lent) = lease.segments.get(place) else {
+                return;
+            };
+            let sent = if wrong {
+                wrong_delivery(lent.segment, lent.samples)
+            } else {
+                delivery(lent.segment, lent.samples)
+            };
+            ledger.deliver(lease.token, &[sent]).await.unwrap();
+        }
+        Step::Import {
+            owner: name,
+            segment,
+            wrong,
+        } => {
+            let cut = ledger.campaign(id).await.unwrap().cut;
+            let samples = cut.samples_of(segment);
+            if samples == 0 {
+                return;
+            }
+            let sent = if wrong {
+                wrong_delivery(segment, samples)
+            } else {
+                delivery(segment, samples)
+            };
+            ledger
+                .import(id, &owner(OWNERS[name]), &[sent])
+                .await
+                .unwrap();
+        }
+        Step::End(lease) => {
+            let Some(lease) = leases.get(lease) else {
+                return;
+            };
+            match ledger.end(lease.token).await {
+                Ok(_) | Err(LedgerError::NotHeld(_)) => {}
+                Err(other) => panic!("{other}"),
+            }
+        }
+        Step::Forfeit(name) => {
+            ledger.forfeit(&owner(OWNERS[name]).worker).await.unwrap();
+        }
+        Step::Retract(segment) => {
+            ledger.retract(id, segment, "op", "a test").await.unwrap();
+        }
+        Step::SetAside(segment) => {
+            ledger.set_aside(id, segment, "op", "a test").await.unwrap();
+        }
+        Step::Retry(segment) => {
+            ledger.retry(id, segment, "op").await.unwrap();
+        }
+    }
+}
+
+/// The operator retracts what is wrong, and finishes.
+async fn finish(ledger: &impl Ledger, campaign: &CampaignRecord) {
+    let id = &campaign.id;
+    for name in OWNERS {
+        ledger.forfeit(&owner(name).worker).await.unwrap();
+    }
+    let segments = ledger.campaign(id).await.unwrap().cut.segments();
+    for segment in 0..segments {
+        ledger.retry(id, segment, "op").await.unwrap();
+    }
+    for accepted in ledger.segments(id, 0, 1_000).await.unwrap() {
+        if accepted.tally != delivery(accepted.segment, accepted.samples).tally {
+            let done = ledger
+                .retract(id, accepted.segment, "op", "it is wrong")
+                .await;
+            assert!(done.unwrap());
+        }
+    }
+    let all = Duration::from_secs(60);
+    while let Some(lease) = ledger.claim(id, &operator(), 100, all).await.unwrap() {
+        ledger
+            .deliver(lease.token, &deliveries(&lease))
+            .await
+            .unwrap();
+        ledger.end(lease.token).await.unwrap();
+    }
+    assert!(ledger.snapshot(id).await.unwrap().is_complete());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #[test]
+    fn any_interleaving_ends_with_the_invariants(steps in collection::vec(step(), 0..40)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (_folder, ledger) = fresh().await;
+            let (campaign, _) = ledger.submit(&submission(1, 10_000)).await.unwrap();
+            let mut leases = Vec::new();
+            for step in steps {
+                take(&ledger, &campaign, &mut leases, step).await;
+                assert_lawful(&ledger, &campaign).await;
+            }
+            finish(&ledger, &campaign).await;
+            assert_sound(&ledger, &campaign).await;
+        });
+    }
+}
