@@ -49,6 +49,15 @@ pub trait Bits:
     #[must_use]
     fn down(self, by: u32) -> Self;
 
+    /// The set as two 64-bit words, the low squares first; the second is 0 if the set has one word.
+    fn words(self) -> [u64; 2];
+    /// The set with these words: the inverse of [`words`](Self::words).
+    fn from_words(words: [u64; 2]) -> Self;
+    /// The sum of the two words as numbers, modulo 2^`CAPACITY`: how carries find the highest square of
+    /// a run.
+    #[must_use]
+    fn plus(self, other: Self) -> Self;
+
     /// Whether the set is empty.
     #[inline]
     fn is_empty(self) -> bool {
@@ -128,6 +137,18 @@ impl Bits for u64 {
     fn down(self, by: u32) -> Self {
         self >> by
     }
+    #[inline]
+    fn words(self) -> [u64; 2] {
+        [self, 0]
+    }
+    #[inline]
+    fn from_words(words: [u64; 2]) -> Self {
+        words[0]
+    }
+    #[inline]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
 }
 
 impl Bits for u128 {
@@ -165,5 +186,17 @@ impl Bits for u128 {
     #[inline]
     fn down(self, by: u32) -> Self {
         self >> by
+    }
+    #[inline]
+    fn words(self) -> [u64; 2] {
+        [self as u64, (self >> 64) as u64]
+    }
+    #[inline]
+    fn from_words(words: [u64; 2]) -> Self {
+        u128::from(words[0]) | u128::from(words[1]) << 64
+    }
+    #[inline]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
     }
 }

@@ -234,6 +234,25 @@ impl Candidates {
         Rank::try_from(&(&self.size - 1u32)).expect("the table's last rank fits")
     }
 
+    /// The first rank of each section, ascending: where ranks change their meaning.
+    pub fn section_starts(&self) -> impl Iterator<Item = Rank> {
+        self.sections.iter().map(|section| section.offset)
+    }
+
+    /// The hand totals of each section and its first rank, in rank order.
+    pub(crate) fn hand_vectors(&self) -> impl Iterator<Item = (Hand, Rank)> {
+        self.sections.iter().map(|s| (s.hands, s.offset))
+    }
+
+    pub(crate) fn king_pairs(&self) -> &KingPairs {
+        &self.king_pairs
+    }
+
+    /// The categories of b pieces of a kind on the board, by b.
+    pub(crate) fn categories(&self, kind: usize) -> &[Categories] {
+        &self.categories[kind]
+    }
+
     pub(crate) fn binomials(&self) -> &Binomials {
         &self.binomials
     }

@@ -75,7 +75,6 @@ impl Categories {
     }
 
     /// Each category with the start of its run, in order.
-    #[cfg(test)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Category, &BigUint)> {
         self.list.iter().copied().zip(&self.starts)
     }

@@ -58,14 +58,6 @@ impl KingPairs {
             None
         }
     }
-
-    /// Whether both Kings stand on the central file, so that the King pair is its own mirror image
-    /// and does not decide whether the position is canonical.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the funnel will ask"))]
-    pub(crate) fn both_central(&self, black: Square, white: Square) -> bool {
-        let central = self.left..self.folded;
-        central.contains(&black) && central.contains(&white)
-    }
 }
 
 #[cfg(test)]
@@ -95,8 +87,6 @@ mod tests {
                             assert_eq!(pairs.unrank(digit), (black, white));
                             found += 1;
                         }
-                        let central = mirror(black) == black && mirror(white) == white;
-                        assert_eq!(pairs.both_central(black, white), central);
                     }
                 }
                 // As many digits as pairs, and each pair has one that leads back to it.

@@ -10,6 +10,10 @@ mod sampler;
 mod sections;
 mod symmetry;
 
+pub(crate) use candidates::GROUPS;
+pub(crate) use category::Categories;
+pub(crate) use combination::Binomials;
+
 pub use candidates::{Candidates, RankOfError, UnrankError};
 pub use rank::{Rank, RankError};
 pub use sampler::{Draws, Sampler};

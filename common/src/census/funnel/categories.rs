@@ -1,0 +1,119 @@
+//! The category of a kind's digit, by table.
+
+use crate::population::Categories;
+
+/// How many of the leading bits of u choose the bucket where the search for its category begins.
+const BUCKET_BITS: u32 = 12;
+
+/// The categories of b pieces of a kind.
+///
+/// The base of the kind's digit is C(n,b) 4^b (2^b if it does not promote), and C(n,b) times the
+/// multinomials of b are the categories' sizes: the quotient u of the digit by C(n,b) lies in the
+/// category's run of multinomials, whatever n is, and n need not be known to look it up.
+#[derive(Clone, Debug)]
+pub(super) struct CategoryTable {
+    /// In order, and one more that begins after the last u.
+    list: Vec<Entry>,
+    buckets: Vec<u16>,
+    /// u shifted so much is its bucket.
+    shift: u32,
+    /// How many bits u has.
+    bits: u32,
+}
+
+/// A category: how many pieces each group has, in the order of the rank, and its first u.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) start: u64,
+    pub(super) counts: [u8; 4],
+}
+
+impl CategoryTable {
+    /// The table of categories whose u have `bits` bits; `None` if they do not fit a word.
+    pub(super) fn new(categories: &Categories, bits: u32) -> Option<Self> {
+        if bits > 63 {
+            return None;
+        }
+        let mut list = Vec::new();
+        for (counts, start) in categories.iter() {
+            let start = u64::try_from(start).ok()?;
+            list.push(Entry { start, counts });
+        }
+        let end = 1 << bits;
+        let shift = bits.saturating_sub(BUCKET_BITS);
+        let bucket = |least: u64| list.partition_point(|entry| entry.start <= least) - 1;
+        let buckets = (0..end >> shift)
+            .map(|i| u16::try_from(bucket(i << shift)).ok())
+            .collect::<Option<_>>()?;
+        list.push(Entry {
+            start: end,
+            counts: [0; 4],
+        });
+        Some(CategoryTable {
+            list,
+            buckets,
+            shift,
+            bits,
+        })
+    }
+
+    /// How many bits u has.
+    #[inline(always)]
+    pub(super) fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The largest u.
+    #[inline(always)]
+    pub(super) fn mask(&self) -> u64 {
+        (1 << self.bits) - 1
+    }
+
+    /// The category of u.
+    #[inline(always)]
+    pub(super) fn find(&self, u: u64) -> &Entry {
+        let mut i = usize::from(self.buckets[(u >> self.shift) as usize]);
+        while self.list[i + 1].start <= u {
+            i += 1;
+        }
+        &self.list[i]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::population::Binomials;
+    use num_bigint::BigUint;
+
+    #[test]
+    fn the_table_finds_what_the_list_holds() {
+        let binomials = Binomials::up_to(32);
+        for (b, promotes) in [
+            (0, true),
+            (1, false),
+            (4, true),
+            (4, false),
+            (18, true),
+            (31, true),
+        ] {
+            let plain = Categories::new(b, promotes, &binomials);
+            let bits = u32::from(b) * if promotes { 2 } else { 1 };
+            let table = CategoryTable::new(&plain, bits).unwrap();
+            let starts: Vec<u64> = plain
+                .iter()
+                .map(|(_, s)| u64::try_from(s).unwrap())
+                .collect();
+            let around = starts.iter().flat_map(|&s| [s, s + 1, s.saturating_sub(1)]);
+            for u in around.filter(|&u| u < 1 << bits) {
+                let (counts, start) = plain.find(&BigUint::from(u));
+                let found = table.find(u);
+                assert_eq!(
+                    (found.counts, BigUint::from(found.start)),
+                    (counts, start.clone())
+                );
+            }
+        }
+        assert!(CategoryTable::new(&Categories::new(32, true, &binomials), 64).is_none());
+    }
+}
