@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use super::bits::Bits;
 use super::families::Threats;
+use super::march::March;
 use super::position::{Piece, Position, Side};
 use super::rules::{Role, Rules, Square};
 
@@ -19,6 +20,17 @@ pub(crate) enum Moves<B> {
         /// Where it may go as it is.
         plain: B,
         /// Where it may go and promote.
+        promoting: B,
+    },
+    /// The only step that a kind has unpromoted, of several of its pieces.
+    March {
+        /// The kind's index.
+        kind: usize,
+        /// The step.
+        march: March<B>,
+        /// Where they may go as they are.
+        plain: B,
+        /// Where they may go and promote.
         promoting: B,
     },
     /// Drops of a kind.
@@ -82,46 +94,93 @@ impl<B: Bits> Rules<B> {
         let targets = threats.targets & !own & !position.kinds[0];
         let zone = self.zone[me as usize];
         for role in &self.roles[1..] {
+            let mut set = role.of(position) & own;
+            if let Some(marches) = &role.march {
+                self.visit_march(
+                    role,
+                    &marches[me as usize],
+                    set & !threats.pinned,
+                    targets,
+                    visit,
+                )?;
+                set &= threats.pinned;
+            }
+            if set.is_empty() {
+                continue;
+            }
             let standing = if role.promoted {
                 self.board
             } else {
                 self.standing[me as usize][role.kind]
             };
-            for from in (role.of(position) & own).squares() {
-                let mut to = self.attacks(role, me, from, occupied) & targets;
-                if threats.pinned.has(from) {
-                    to &= self.pinned_targets(position, threats, from);
+            // Most pieces are neither shields nor in the zone; sets tell, so that no square is asked.
+            let promoting_anywhere = if role.promotes { set & zone } else { B::EMPTY };
+            let special = (set & threats.pinned) | promoting_anywhere;
+            for (set, special) in [(set & !special, false), (special, true)] {
+                for from in set.squares() {
+                    let mut to = self.attacks(role, me, from, occupied) & targets;
+                    let mut promoting = if role.promotes { zone } else { B::EMPTY };
+                    if special {
+                        if threats.pinned.has(from) {
+                            to &= self.pinned_targets(position, threats, from);
+                        }
+                        if promoting_anywhere.has(from) {
+                            promoting = self.board;
+                        }
+                    }
+                    promoting &= to;
+                    let mut plain = to & standing;
+                    if role.crowds {
+                        plain &= !self.full_files(position, me, role.kind, B::bit(from));
+                    }
+                    if (plain | promoting).is_empty() {
+                        continue;
+                    }
+                    visit(Moves::Board {
+                        piece: Piece {
+                            side: me,
+                            kind: role.kind,
+                            promoted: role.promoted,
+                        },
+                        from,
+                        plain,
+                        promoting,
+                    })?;
                 }
-                if to.is_empty() {
-                    continue;
-                }
-                let promoting = if !role.promotes {
-                    B::EMPTY
-                } else if zone.has(from) {
-                    to
-                } else {
-                    to & zone
-                };
-                let mut plain = to & standing;
-                if role.crowds {
-                    plain &= !self.full_files(position, me, role.kind, B::bit(from));
-                }
-                if (plain | promoting).is_empty() {
-                    continue;
-                }
-                visit(Moves::Board {
-                    piece: Piece {
-                        side: me,
-                        kind: role.kind,
-                        promoted: role.promoted,
-                    },
-                    from,
-                    plain,
-                    promoting,
-                })?;
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// The step of all pieces of a role that has no other; none of them is a shield.
+    #[inline]
+    fn visit_march(
+        &self,
+        role: &Role<B>,
+        march: &March<B>,
+        set: B,
+        targets: B,
+        visit: &mut impl FnMut(Moves<B>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let to = march.shifted(set) & targets;
+        if to.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let promoting = if role.promotes {
+            to & march.promotes
+        } else {
+            B::EMPTY
+        };
+        let plain = to & march.standing();
+        if (plain | promoting).is_empty() {
+            return ControlFlow::Continue(());
+        }
+        visit(Moves::March {
+            kind: role.kind,
+            march: *march,
+            plain,
+            promoting,
+        })
     }
 
     /// Where a shield may go: along its line, the slider's square included.
@@ -239,7 +298,7 @@ impl<B: Bits> Rules<B> {
     /// in doubt: few are.
     fn final_drops(&self, position: &Position<B>, kind: usize, to: B) -> B {
         let opponent = position.turn.other();
-        let role = self.role(kind, false);
+        let role = self.plain(kind);
         let king = position.king(opponent);
         // An attack turned around, as in `threats`.
         let checks = to & self.attacks(role, opponent, king, position.occupied());
@@ -274,6 +333,13 @@ impl<B: Bits> Rules<B> {
             match moves {
                 Moves::Drop { to, .. } if to.is_many() => doubt = B::EMPTY,
                 Moves::Drop { to, .. } => doubt &= to,
+                Moves::March {
+                    plain, promoting, ..
+                } => {
+                    for t in (plain | promoting).squares() {
+                        doubt &= B::bit(t);
+                    }
+                }
                 Moves::Board {
                     piece,
                     from,
@@ -298,16 +364,5 @@ impl<B: Bits> Rules<B> {
         let threats = self.threats(&passed, passed.turn);
         let _ = self.visit_unrestrained(&passed, &threats, &mut clear);
         doubt
-    }
-
-    /// The role of a kind. Asking for the promoted role of a kind that does not promote is a
-    /// programmer's error.
-    #[inline]
-    pub(crate) fn role(&self, kind: usize, promoted: bool) -> &Role<B> {
-        let found = self
-            .roles
-            .iter()
-            .find(|role| role.kind == kind && role.promoted == promoted);
-        found.expect("every kind has its roles")
     }
 }

@@ -14,6 +14,7 @@ mod local;
 
 mod families;
 mod generate;
+mod march;
 mod moves;
 mod perft;
 mod usi;

@@ -29,8 +29,7 @@ pub enum Move {
 }
 
 impl<B: Bits> Rules<B> {
-    /// The legal moves: pieces by kind, unpromoted before promoted, by square, then the King, then
-    /// drops by kind, Pawns last; the plain moves of a piece before its promotions, targets ascending.
+    /// The legal moves, in an order that is always the same and means nothing.
     ///
     /// Legal is what `docs/mathematics.md` calls legal: no move leaves the mover's King attackable,
     /// captures a King, leaves a piece where it could never move again or more unpromoted Pawns of a
@@ -147,10 +146,16 @@ impl<B: Bits> Moves<B> {
             // Few pieces may promote, and without an instruction for it counting is not cheap.
             Moves::Board {
                 plain, promoting, ..
-            } if promoting.is_empty() => plain.count(),
-            Moves::Board {
+            }
+            | Moves::March {
                 plain, promoting, ..
-            } => plain.count() + promoting.count(),
+            } => {
+                if promoting.is_empty() {
+                    plain.count()
+                } else {
+                    plain.count() + promoting.count()
+                }
+            }
             Moves::Drop { to, .. } => to.count(),
         }
     }
@@ -160,6 +165,19 @@ impl<B: Bits> Moves<B> {
     pub(crate) fn for_each(&self, visit: &mut impl FnMut(Move)) {
         match *self {
             Moves::Drop { kind, to } => to.squares().for_each(|to| visit(Move::Drop { kind, to })),
+            Moves::March {
+                march,
+                plain,
+                promoting,
+                ..
+            } => {
+                for (set, promote) in [(plain, false), (promoting, true)] {
+                    for to in set.squares() {
+                        let from = march.origin(to);
+                        visit(Move::Board { from, to, promote });
+                    }
+                }
+            }
             Moves::Board {
                 from,
                 plain,
@@ -193,6 +211,19 @@ impl<B: Bits> Moves<B> {
                     promote,
                 },
             ) => from == f && holds(if promote { promoting } else { plain }, t),
+            (
+                Moves::March {
+                    march,
+                    plain,
+                    promoting,
+                    ..
+                },
+                Move::Board {
+                    from: f,
+                    to: t,
+                    promote,
+                },
+            ) => holds(if promote { promoting } else { plain }, t) && march.origin(t) == f,
             _ => false,
         }
     }

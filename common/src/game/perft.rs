@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::bits::Bits;
 use super::generate::Moves;
 use super::moves::Move;
-use super::position::Position;
+use super::position::{Piece, Position};
 use super::rules::Rules;
 
 impl<B: Bits> Rules<B> {
@@ -49,6 +49,28 @@ impl<B: Bits> Rules<B> {
                 .squares()
                 .map(|t| self.perft(&self.after_drop(position, kind, t), depth))
                 .sum(),
+            Moves::March {
+                kind,
+                march,
+                plain,
+                promoting,
+            } => {
+                let piece = Piece {
+                    side: position.turn,
+                    kind,
+                    promoted: false,
+                };
+                let made = |to, promote| {
+                    let from = march.origin(to);
+                    self.perft(
+                        &self.after_board_move(position, piece, from, to, promote),
+                        depth,
+                    )
+                };
+                let plain: u64 = plain.squares().map(|to| made(to, false)).sum();
+                let promoting: u64 = promoting.squares().map(|to| made(to, true)).sum();
+                plain + promoting
+            }
             Moves::Board {
                 piece,
                 from,

@@ -3,6 +3,7 @@
 use super::bits::Bits;
 use super::families::Families;
 use super::local::MirrorGroup;
+use super::march::March;
 use super::position::{Position, Side};
 use super::variant::{Kind, Movement, Variant};
 
@@ -25,6 +26,9 @@ pub struct Role<B> {
     pub(crate) steps: [Vec<B>; 2],
     /// `sliders[side][s]`: the squares that it would slide to from s on an empty board.
     pub(crate) slides: [Vec<B>; 2],
+    /// Its only step, by side, if it is unpromoted, has just one and no slide, and need not mind a
+    /// file's limit: the Pawn's. All such pieces can take it at once.
+    pub(crate) march: Option<[March<B>; 2]>,
     /// Its slide directions by side: the index in `Rules::rays`, and whether squares ascend there.
     pub(crate) directions: [Vec<(usize, bool)>; 2],
 }
@@ -150,6 +154,16 @@ impl<B: Bits> Rules<B> {
         };
         let (height, zone) = (variant.height, variant.zone);
         let board = rank_set(0..height);
+        let zone = [rank_set(0..zone), rank_set(height - zone..height)];
+        for role in &mut roles {
+            if !role.promoted && !role.crowds && role.directions[0].is_empty() {
+                let [black, white] = Side::BOTH.map(|side| {
+                    let side = side as usize;
+                    March::new(&role.steps[side], zone[side])
+                });
+                role.march = black.zip(white).map(<[March<B>; 2]>::from);
+            }
+        }
         let standing = Side::BOTH.map(|side| {
             variant
                 .kinds
@@ -197,10 +211,14 @@ impl<B: Bits> Rules<B> {
                 })
                 .collect(),
             beyond_zone: [
-                (zone..height).map(|y| rank_set(y..height)).collect(),
-                (zone..height).map(|y| rank_set(0..height - y)).collect(),
+                (variant.zone..height)
+                    .map(|y| rank_set(y..height))
+                    .collect(),
+                (variant.zone..height)
+                    .map(|y| rank_set(0..height - y))
+                    .collect(),
             ],
-            zone: [rank_set(0..zone), rank_set(height - zone..height)],
+            zone,
             standing,
             families,
             unused: u32::try_from(B::CAPACITY - squares).expect("a word has few bits"),
@@ -381,6 +399,7 @@ impl Geometry {
             promoted,
             promotes: false,
             crowds: false,
+            march: None,
             steps,
             slides,
             directions: indices,
