@@ -114,14 +114,15 @@ pub(crate) fn lines<B: Bits, const N: usize>(
 ) -> B {
     let mut found = B::EMPTY;
     for &index in &rules.slider_roles {
-        let role = &rules.roles[index];
+        let set = rules.roles[index].of(board);
+        if set.is_empty() {
+            continue;
+        }
         for side in Side::BOTH {
-            let set = board.pieces(side, role.kind, role.promoted);
-            if set.is_empty() {
-                continue;
-            }
+            let own = set & board.of(side);
             for &target in &targets[side.other() as usize] {
-                for s in (set & role.slides[side.other() as usize][target]).squares() {
+                let bearing = &rules.bearings(side, target).1[index];
+                for s in (own & bearing.slides).squares() {
                     found |= rules.between(s, target);
                 }
             }

@@ -66,7 +66,7 @@ const fn keeps_path(block: Block) -> bool {
 
 #[derive(Clone, Debug)]
 struct Census<B> {
-    rules: Rules<B>,
+    judge: Judge<B>,
     candidates: Candidates,
     sampler: Sampler,
     cap: Option<u64>,
@@ -76,7 +76,7 @@ impl<B: Bits> Census<B> {
     fn new(campaign: &Campaign) -> Result<Self, CandidatesError> {
         let candidates = Candidates::new(campaign.variant)?;
         Ok(Census {
-            rules: Rules::new(campaign.variant),
+            judge: Judge::new(&Rules::new(campaign.variant)),
             sampler: Sampler::new(&candidates, campaign.seed),
             candidates,
             cap: campaign.cap,
@@ -85,16 +85,15 @@ impl<B: Bits> Census<B> {
 
     fn block(&self, block: Block, samples: u64) -> BlockCount {
         assert!(samples <= BLOCK, "{samples} samples in a block");
-        let judge = Judge::new(&self.rules);
         let mut record = Record::new(block);
         for (sample, rank) in (0..samples).zip(self.sampler.ranks_of(block)) {
             let position = self
                 .candidates
                 .unrank(rank)
                 .expect("a draw lies in the population");
-            record.enter(sample, judge.rule(&position, self.cap), &position);
+            record.enter(sample, self.judge.rule(&position, self.cap), &position);
         }
-        record.close(&self.rules)
+        record.close(self.judge.rules())
     }
 }
 

@@ -20,8 +20,8 @@ const TRIES: u32 = 24;
 
 /// Decides positions of one variant.
 #[derive(Clone, Debug)]
-pub struct Judge<'a, B> {
-    rules: &'a Rules<B>,
+pub struct Judge<B> {
+    rules: Rules<B>,
 }
 
 /// How a position ends in the funnel.
@@ -57,11 +57,19 @@ pub struct Proof {
 /// Where a certificate was found: the un-moves to that position, and its trail.
 type Certified<T> = (Vec<Unmove>, T);
 
-impl<'a, B: Bits> Judge<'a, B> {
+impl<B: Bits> Judge<B> {
     /// A judge by these rules.
     #[must_use]
-    pub fn new(rules: &'a Rules<B>) -> Self {
-        Judge { rules }
+    pub fn new(rules: &Rules<B>) -> Self {
+        Judge {
+            rules: rules.clone(),
+        }
+    }
+
+    /// The rules.
+    #[must_use]
+    pub fn rules(&self) -> &Rules<B> {
+        &self.rules
     }
 
     /// How a position ends: the filters in the funnel's order, then the verdict.
@@ -80,7 +88,7 @@ impl<'a, B: Bits> Judge<'a, B> {
     /// [`rule`](Self::rule) without the mirror filter.
     #[must_use]
     pub fn rule_unfolded(&self, position: &Position<B>, cap: Option<u64>) -> Ruling {
-        let rules = self.rules;
+        let rules = &self.rules;
         let rejected = if rules.has_two_pawns(position) {
             Outcome::TwoPawns
         } else if rules.has_immobile(position) {
@@ -115,7 +123,7 @@ impl<'a, B: Bits> Judge<'a, B> {
                 for unmove in &path {
                     here = self.rules.undo(&here, *unmove);
                 }
-                path.extend(expand(self.rules, &here, &trail));
+                path.extend(expand(&self.rules, &here, &trail));
                 Proof {
                     verdict: Verdict::Reachable,
                     path,
@@ -155,7 +163,7 @@ impl<'a, B: Bits> Judge<'a, B> {
             }
             _ => {}
         }
-        let mut ancestors = Ancestors::new(self.rules, position);
+        let mut ancestors = Ancestors::new(&self.rules, position);
         match ancestors.search(cap, |_, before| self.certificate(before)) {
             Found::Goal(node, trail) => Ok((ancestors.path(node), trail)),
             Found::Exhausted => Err(Verdict::Unreachable {
@@ -170,7 +178,7 @@ impl<'a, B: Bits> Judge<'a, B> {
         let mut trail = T::default();
         let certified = is_kings_only(position)
             || (!self.rules.in_check(position, position.turn())
-                && certify(self.rules, position, &mut trail));
+                && certify(&self.rules, position, &mut trail));
         certified.then_some(trail)
     }
 }

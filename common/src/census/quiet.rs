@@ -85,18 +85,62 @@ impl<'a, B: Bits> Quiet<'a, B> {
             }
             let shields = lines(self.rules, &self.board, &self.targets);
             self.undrop_all(droppable(&self.board) & !shields, trail);
-            let promoted = self.board.promoted & !shields;
             for side in Side::BOTH {
-                let own = promoted & self.board.of(side);
-                let zone = self.rules.zone[side as usize];
-                for square in (own & zone).squares().chain((own & !zone).squares()) {
-                    self.demote(side, square, trail);
-                }
+                self.lead_home(side, self.board.promoted & !shields, trail);
             }
-            if self.board.occupied() == before && !self.free_a_shield(shields, trail) {
+            if self.board.occupied() == before && !self.free_one(shields, trail) {
                 return;
             }
         }
+    }
+
+    /// Leads promoted pieces home, all steppers of a role at once. Each can go alone past all others as
+    /// they stand, so they can go one after the other.
+    fn lead_home(&mut self, side: Side, pieces: B, trail: &mut impl Trail) {
+        let rules = self.rules;
+        for role in &rules.roles {
+            let rest = role.of(&self.board) & self.board.of(side) & pieces;
+            let mut steps = 0;
+            if !role.promoted || rest.is_empty() {
+                continue;
+            }
+            if !role.directions[0].is_empty() {
+                for square in rest.squares() {
+                    self.demote(side, square, trail);
+                }
+                continue;
+            }
+            let flood = Flood::new(self, side, role, rest);
+            let mut gone = B::EMPTY;
+            flood.run(rest, |found, layers| {
+                for square in found.squares() {
+                    if trail.wants_squares() {
+                        let (way, origin) = flood.way(square, layers);
+                        trail.unpromote(side, &way, origin);
+                    }
+                }
+                gone |= found;
+                steps += found.count() as usize * (layers.len() + 2);
+            });
+            remove(&mut self.board, gone);
+            self.stepped(side, steps);
+        }
+    }
+
+    /// The files on which a side has as many unpromoted pieces of a kind as it may.
+    fn full_files(&self, side: Side, kind: usize) -> B {
+        let mut found = B::EMPTY;
+        if let Some(limit) = self.rules.variant.kinds[kind].file_limit {
+            let there = self.board.pieces(side, kind, false);
+            if !there.is_empty() {
+                for &file in &self.rules.files {
+                    if (file & there).count() >= u32::from(limit) {
+                        found |= file;
+                    }
+                }
+            }
+        }
+        found
     }
 
     fn undrop_all(&mut self, squares: B, trail: &mut impl Trail) {
@@ -108,10 +152,11 @@ impl<'a, B: Bits> Quiet<'a, B> {
         remove(&mut self.board, squares);
     }
 
-    /// Takes off one piece that stands on a line to a King but is not the last to shield it.
-    fn free_a_shield(&mut self, shields: B, trail: &mut impl Trail) -> bool {
-        for square in (shields & self.board.occupied()).squares() {
-            if self.is_last_shield(square) {
+    /// Takes off one piece: a promoted one by a way that the flood does not see, or one that stands on
+    /// a line to a King but is not the last to shield it.
+    fn free_one(&mut self, shields: B, trail: &mut impl Trail) -> bool {
+        for square in self.board.occupied().squares() {
+            if shields.has(square) && self.is_last_shield(square) {
                 continue;
             }
             if self.board.promoted.has(square) {
@@ -147,12 +192,14 @@ impl<'a, B: Bits> Quiet<'a, B> {
     /// Walks a promoted piece, which shields nothing, back to where it promoted, and undoes its drop.
     fn demote(&mut self, side: Side, square: Square, trail: &mut impl Trail) -> bool {
         let role = self.rules.role_at(&self.board, square);
+        let others = self.board.occupied() & !B::bit(square);
         let trip = Trip {
             quiet: self,
             side,
             now: role,
             before: self.rules.plain(role.kind),
-            blocked: (self.board.occupied() & !B::bit(square)) | self.reserved,
+            others,
+            blocked: others | self.reserved,
         };
         let Some(steps) = trip.run(square, trail) else {
             return false;
@@ -258,8 +305,10 @@ impl<'a, B: Bits> Quiet<'a, B> {
                     .squares
                     .iter()
                     .any(|&s| enemy_role.steps[side.other() as usize][s].has(t));
-                let attackers = self.rules.attackers(&self.board, t, side.other(), occupied);
-                if !hit && attackers.is_empty() {
+                let attacked = self
+                    .rules
+                    .is_attacked(&self.board, t, side.other(), occupied);
+                if !hit && !attacked {
                     safe |= B::bit(t);
                 }
             }
@@ -312,29 +361,104 @@ impl<'a, B: Bits> Quiet<'a, B> {
     }
 }
 
-/// The way back of one promoted piece over free squares, never attacking a King.
-struct Trip<'a, B> {
-    quiet: &'a Quiet<'a, B>,
+/// The free squares from which pieces of one role can go home, found from home outwards.
+struct Flood<'a, B> {
+    rules: &'a Rules<B>,
     side: Side,
-    now: &'a Role<B>,
-    before: &'a Role<B>,
+    role: &'a Role<B>,
+    /// Where the unpromoted piece may have stood: attacking no King, on a file with room.
+    homes: B,
+    /// Where the promoted piece may walk: free squares from which it attacks no King.
+    passable: B,
+}
+
+impl<'a, B: Bits> Flood<'a, B> {
+    /// `pieces`: those that are to go; no slide is barred by them, for they leave.
+    fn new(quiet: &Quiet<'a, B>, side: Side, role: &'a Role<B>, pieces: B) -> Self {
+        let rules = quiet.rules;
+        let before = rules.plain(role.kind);
+        let occupied = quiet.board.occupied();
+        let free = rules.board & !occupied & !quiet.reserved;
+        let loud = quiet.loud(before, side, occupied & !pieces);
+        Flood {
+            rules,
+            side,
+            role,
+            homes: free & !loud & !quiet.full_files(side, role.kind),
+            passable: free & !quiet.loud(role, side, occupied),
+        }
+    }
+
+    /// Calls `touch` with the pieces that can go home after as many walks as there are layers.
+    fn run(&self, pieces: B, mut touch: impl FnMut(B, &[B])) {
+        let rules = self.rules;
+        let before = rules.plain(self.role.kind);
+        let zone = rules.zone[self.side as usize];
+        let mut touched = (rules.spread(before, self.side, self.homes) & zone)
+            | rules.spread(before, self.side, self.homes & zone);
+        let mut layers = [B::EMPTY; LAYERS];
+        let (mut rest, mut flooded) = (pieces, B::EMPTY);
+        for walks in 0..LAYERS {
+            let found = rest & touched;
+            if !found.is_empty() {
+                touch(found, &layers[..walks]);
+                rest &= !found;
+            }
+            let fresh = touched & self.passable & !flooded;
+            if rest.is_empty() || fresh.is_empty() {
+                return;
+            }
+            layers[walks] = fresh;
+            flooded |= fresh;
+            touched = rules.spread(self.role, self.side, fresh);
+        }
+    }
+
+    /// The walk of a piece inwards through the layers, and the origin of its promotion.
+    fn way(&self, start: Square, layers: &[B]) -> (Vec<Square>, Square) {
+        let rules = self.rules;
+        let back = |role: &Role<B>, t: Square| rules.spread(role, self.side.other(), B::bit(t));
+        let mut way = vec![start];
+        let mut here = start;
+        for &layer in layers.iter().rev() {
+            here = (back(self.role, here) & layer).first();
+            way.push(here);
+        }
+        let zone = rules.zone[self.side as usize];
+        let origins = back(rules.plain(self.role.kind), here) & self.homes;
+        let origins = if zone.has(here) {
+            origins
+        } else {
+            origins & zone
+        };
+        (way, origins.first())
+    }
+}
+
+/// The way back of one promoted piece over free squares, never attacking a King.
+struct Trip<'q, 'a, B> {
+    quiet: &'q Quiet<'a, B>,
+    side: Side,
+    now: &'q Role<B>,
+    before: &'q Role<B>,
+    /// The other pieces.
+    others: B,
+    /// Where it may not go: those and the shuttle squares.
     blocked: B,
 }
 
 /// The most steps of a walk.
 const LAYERS: usize = 16;
 
-impl<B: Bits> Trip<'_, B> {
+impl<B: Bits> Trip<'_, '_, B> {
     /// How many steps it takes until the piece is unpromoted, if there is a way.
     fn run(&self, start: Square, trail: &mut impl Trail) -> Option<usize> {
-        let rules = self.quiet.rules;
-        let occupied = self.quiet.board.occupied() & !B::bit(start);
-        let loud_before = self.quiet.loud(self.before, self.side, occupied);
-        if let Some(f) = self.leave(start, loud_before) {
+        if let Some(f) = self.leave(start) {
             trail.unpromote(self.side, &[start], f);
             return Some(1);
         }
-        let loud_now = self.quiet.loud(self.now, self.side, occupied);
+        let rules = self.quiet.rules;
+        let loud = self.quiet.loud(self.now, self.side, self.others);
         let mut reached = B::bit(start);
         let mut layers = [B::EMPTY; LAYERS];
         layers[0] = reached;
@@ -343,14 +467,14 @@ impl<B: Bits> Trip<'_, B> {
             for t in layers[last - 1].squares() {
                 next |= rules.origins(self.now, self.side, t, self.blocked);
             }
-            next &= !loud_now & !reached;
+            next &= !loud & !reached;
             if next.is_empty() {
                 return None;
             }
             layers[last] = next;
             reached |= next;
             for t in next.squares() {
-                if let Some(f) = self.leave(t, loud_before) {
+                if let Some(f) = self.leave(t) {
                     if trail.wants_squares() {
                         trail.unpromote(self.side, &self.way(&layers[..=last], t), f);
                     }
@@ -362,16 +486,27 @@ impl<B: Bits> Trip<'_, B> {
     }
 
     /// A square from which the unpromoted piece can have come to t.
-    fn leave(&self, t: Square, loud: B) -> Option<Square> {
+    fn leave(&self, t: Square) -> Option<Square> {
         let rules = self.quiet.rules;
         let zone = rules.zone[self.side as usize];
-        let mut origins = rules.origins(self.before, self.side, t, self.blocked) & !loud;
+        let mut origins = rules.origins(self.before, self.side, t, self.blocked);
         if !zone.has(t) {
             origins &= zone;
         }
-        origins
-            .squares()
-            .find(|&f| rules.file_allows(&self.quiet.board, self.side, self.before.kind, f))
+        origins.squares().find(|&f| self.is_home(f))
+    }
+
+    /// Whether the unpromoted piece may have stood on f: within the limit of its file, and attacking
+    /// no King in any phase.
+    fn is_home(&self, f: Square) -> bool {
+        let rules = self.quiet.rules;
+        let turned = self.side.other() as usize;
+        let quiet = self.quiet.targets[turned].iter().all(|&target| {
+            let steps = self.before.steps[turned][target].has(f);
+            let slides = self.before.slides[turned][target].has(f);
+            !steps && !(slides && (rules.between(f, target) & self.others).is_empty())
+        });
+        quiet && rules.file_allows(&self.quiet.board, self.side, self.before.kind, f)
     }
 
     /// The squares from the start to the end, one of each layer.

@@ -66,17 +66,41 @@ pub(crate) fn find_shuttles<B: Bits>(
 ) -> Option<[Shuttle; 2]> {
     let kings = Side::BOTH.map(|side| board.king(side));
     let unseen = board.occupied() & !board.kinds[0];
-    for side in Side::BOTH {
-        let attackers = rules.attackers(board, kings[side as usize], side.other(), unseen);
-        if !attackers.is_empty() {
-            return None;
-        }
-    }
-    let white = candidates(rules, board, kings, Side::White);
-    if white.count == 0 {
+    let attacked = |side: Side, square| rules.is_attacked(board, square, side.other(), unseen);
+    if Side::BOTH
+        .into_iter()
+        .any(|side| attacked(side, kings[side as usize]))
+    {
         return None;
     }
-    let black = candidates(rules, board, kings, Side::Black);
+    let ring = &rules.roles[0].steps[0];
+    let free = !board.occupied();
+    let safe = Side::BOTH.map(|side| {
+        let other = kings[side.other() as usize];
+        let mut found = B::EMPTY;
+        for b in (ring[kings[side as usize]] & free & !ring[other]).squares() {
+            if !attacked(side, b) {
+                found |= B::bit(b);
+            }
+        }
+        found
+    });
+    // Two Kings need no further test: their second squares were free before.
+    let both_kings = safe[0].squares().find_map(|b| {
+        let apart = safe[1] & !ring[b];
+        (!apart.is_empty()).then(|| [b, apart.first()])
+    });
+    if let Some(beside) = both_kings {
+        return Some(Side::BOTH.map(|side| Shuttle {
+            squares: [kings[side as usize], beside[side as usize]],
+            piece: Piece {
+                side,
+                kind: 0,
+                promoted: false,
+            },
+        }));
+    }
+    let [black, white] = Side::BOTH.map(|side| candidates(rules, board, kings, safe, side));
     black.iter().find_map(|b| {
         white
             .iter()
@@ -89,12 +113,11 @@ fn candidates<B: Bits>(
     rules: &Rules<B>,
     board: &Position<B>,
     kings: [Square; 2],
+    safe: [B; 2],
     side: Side,
 ) -> Candidates {
     let free = !board.occupied();
-    let unseen = board.occupied() & !board.kinds[0];
     let (own, other) = (kings[side as usize], kings[side.other() as usize]);
-    let ring = &rules.roles[0].steps[0];
     let mut found = Candidates {
         list: [None; CANDIDATES],
         count: 0,
@@ -104,10 +127,8 @@ fn candidates<B: Bits>(
         kind: 0,
         promoted: false,
     };
-    for b in (ring[own] & free & !ring[other]).squares() {
-        if rules.attackers(board, b, side.other(), unseen).is_empty() {
-            found.push(king, [own, b]);
-        }
+    for b in safe[side as usize].squares() {
+        found.push(king, [own, b]);
     }
     for role in &rules.roles[1..] {
         if !role.directions[0].is_empty() {
@@ -154,7 +175,7 @@ fn is_quiet<B: Bits>(
             let hit = |square: &Square| role.steps[other as usize][*square].has(target);
             !targets[other as usize].iter().any(near)
                 && !shuttle.squares.iter().any(hit)
-                && rules.attackers(board, target, other, occupied).is_empty()
+                && !rules.is_attacked(board, target, other, occupied)
         })
     })
 }

@@ -80,7 +80,6 @@ struct Aim<B> {
 impl<B: Bits> Aim<B> {
     fn new(rules: &Rules<B>, position: &Position<B>) -> Self {
         let mover = position.turn.other();
-        let turned = position.turn as usize;
         let king = position.king(position.turn);
         let occupied = position.occupied();
         let mut aim = Aim {
@@ -93,10 +92,10 @@ impl<B: Bits> Aim<B> {
             }; 16],
             count: 0,
         };
-        for role in &rules.roles {
-            let set = position.pieces(mover, role.kind, role.promoted);
-            aim.steppers |= set & role.steps[turned][king];
-            for s in (set & role.slides[turned][king]).squares() {
+        for (role, bearing) in rules.roles.iter().zip(rules.bearings(mover, king).1) {
+            let set = role.of(position) & position.of(mover);
+            aim.steppers |= set & bearing.steps;
+            for s in (set & bearing.slides).squares() {
                 let between = rules.between(s, king);
                 let blocker = between & occupied;
                 if !blocker.is_many() {
@@ -251,11 +250,17 @@ impl<B: Bits> Rules<B> {
     /// The role of the piece on an occupied square.
     #[inline]
     pub(crate) fn role_at(&self, position: &Position<B>, square: Square) -> &Role<B> {
+        &self.roles[self.role_index_at(position, square)]
+    }
+
+    /// The index of the role of the piece on an occupied square.
+    #[inline]
+    pub(crate) fn role_index_at(&self, position: &Position<B>, square: Square) -> usize {
         let mut kind = 0;
         while !position.kinds[kind].has(square) {
             kind += 1;
         }
-        &self.roles[self.plain_roles[kind] + usize::from(position.promoted.has(square))]
+        self.plain_roles[kind] + usize::from(position.promoted.has(square))
     }
 
     /// The squares from which a piece of `side` in this role moves to `to` when the squares of

@@ -29,6 +29,9 @@ pub struct Role<B> {
     /// Its only step, by side, if it is unpromoted, has just one and no slide, and need not mind a
     /// file's limit: the Pawn's. All such pieces can take it at once.
     pub(crate) march: Option<[March<B>; 2]>,
+    /// How a set of squares spreads by one step in each of its directions, slides included, by side:
+    /// the squares from which the step stays on the board, and the distance in the word.
+    pub(crate) spreads: [Vec<(B, i32)>; 2],
     /// Its slide directions by side: the index in `Rules::rays`, and whether squares ascend there.
     pub(crate) directions: [Vec<(usize, bool)>; 2],
 }
@@ -46,6 +49,22 @@ impl<B: Bits> Role<B> {
     }
 }
 
+/// Which pieces a role stands for.
+#[derive(Clone, Copy, Debug)]
+struct Mask {
+    kind: usize,
+    promoted: bool,
+}
+
+/// Whence a piece of one side in one role attacks one square.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bearing<B> {
+    /// By a step.
+    pub(crate) steps: B,
+    /// By a slide, over empty squares.
+    pub(crate) slides: B,
+}
+
 /// A variant with its tables, for sets of squares of type `B`.
 ///
 /// Reversal costs no table: a piece of one side attacks s from t exactly when the same piece of the
@@ -54,12 +73,17 @@ impl<B: Bits> Role<B> {
 pub struct Rules<B> {
     pub(crate) variant: &'static Variant,
     pub(crate) roles: Vec<Role<B>>,
+    /// The roles without their tables.
+    masks: Vec<Mask>,
     /// Where in `roles` each kind stands unpromoted; its promoted self follows at once.
     pub(crate) plain_roles: Vec<usize>,
     /// The indices of the roles that slide.
     pub(crate) slider_roles: Vec<usize>,
     /// The kinds whose drop is restricted beyond standing: by file or by mate.
     pub(crate) restricted_kinds: Vec<usize>,
+    /// `bearings[(side * squares + target) * (1 + roles)]`: the union over all roles, then each role;
+    /// all that may attack one square lies together, since this is asked more than anything else.
+    bearings: Vec<Bearing<B>>,
     /// `rays[d][s]`: the squares from s to the edge in direction d, s excluded.
     pub(crate) rays: Vec<Vec<B>>,
     /// `between[s * squares + t]`: the squares strictly between two that a slide direction joins;
@@ -143,6 +167,28 @@ impl<B: Bits> Rules<B> {
                 roles.push(geometry.role(kind, true, movement, &directions));
             }
         }
+        let mut bearings = Vec::new();
+        for side in Side::BOTH {
+            let turned = side.other() as usize;
+            for target in 0..squares {
+                let of_role = |role: &Role<B>| Bearing {
+                    steps: role.steps[turned][target],
+                    slides: role.slides[turned][target],
+                };
+                let all = roles.iter().map(of_role).fold(
+                    Bearing {
+                        steps: B::EMPTY,
+                        slides: B::EMPTY,
+                    },
+                    |sum, one| Bearing {
+                        steps: sum.steps | one.steps,
+                        slides: sum.slides | one.slides,
+                    },
+                );
+                bearings.push(all);
+                bearings.extend(roles.iter().map(of_role));
+            }
+        }
         let rank_set = |ys: std::ops::Range<u8>| {
             let mut set = B::EMPTY;
             for x in 0..variant.width {
@@ -194,6 +240,14 @@ impl<B: Bits> Rules<B> {
                 .filter(|&k| {
                     let kind = &variant.kinds[k];
                     kind.file_limit.is_some() || kind.mating_drop_forbidden
+                })
+                .collect(),
+            bearings,
+            masks: roles
+                .iter()
+                .map(|role| Mask {
+                    kind: role.kind,
+                    promoted: role.promoted,
                 })
                 .collect(),
             roles,
@@ -263,6 +317,22 @@ impl<B: Bits> Rules<B> {
         found
     }
 
+    /// Where pieces of `side` in a role, on all squares of a set, can be after one step; a slide counts
+    /// for its first square.
+    #[inline]
+    pub(crate) fn spread(&self, role: &Role<B>, side: Side, set: B) -> B {
+        let mut found = B::EMPTY;
+        for &(from, distance) in &role.spreads[side as usize] {
+            let moved = set & from;
+            found |= if distance > 0 {
+                moved.up(distance.unsigned_abs())
+            } else {
+                moved.down(distance.unsigned_abs())
+            };
+        }
+        found
+    }
+
     /// The pieces of `by` that attack `target` when the occupied squares are `occupied`.
     ///
     /// Pieces of `by` outside `occupied` do not count: callers may ask "what if these were gone".
@@ -270,33 +340,84 @@ impl<B: Bits> Rules<B> {
     #[must_use]
     pub fn attackers(&self, position: &Position<B>, target: Square, by: Side, occupied: B) -> B {
         let mut found = B::EMPTY;
-        let turned = by.other() as usize;
         let own = position.sides[by as usize] & occupied;
-        for role in &self.roles {
-            let kind = position.kinds[role.kind] & own;
-            let set = if role.promoted {
-                kind & position.promoted
-            } else {
-                kind & !position.promoted
-            };
-            found |= set & role.steps[turned][target];
-            for s in (set & role.slides[turned][target]).squares() {
-                if (self.between(s, target) & occupied).is_empty() {
-                    found |= B::bit(s);
+        let (all, bearings) = self.bearings(by, target);
+        let near = own & all.steps;
+        if !near.is_empty() {
+            let near = [near & !position.promoted, near & position.promoted];
+            for (role, bearing) in self.masks.iter().zip(bearings) {
+                let set = position.kinds[role.kind] & near[usize::from(role.promoted)];
+                found |= set & bearing.steps;
+            }
+        }
+        let far = own & all.slides;
+        if !far.is_empty() {
+            for &role in &self.slider_roles {
+                let set = self.roles[role].of(position) & far & bearings[role].slides;
+                for s in set.squares() {
+                    if (self.between(s, target) & occupied).is_empty() {
+                        found |= B::bit(s);
+                    }
                 }
             }
         }
         found
     }
 
+    /// Whether [`attackers`](Self::attackers) finds any.
+    #[inline]
+    #[must_use]
+    pub fn is_attacked(
+        &self,
+        position: &Position<B>,
+        target: Square,
+        by: Side,
+        occupied: B,
+    ) -> bool {
+        let own = position.sides[by as usize] & occupied;
+        let (all, bearings) = self.bearings(by, target);
+        let near = own & all.steps;
+        if !near.is_empty() {
+            let near = [near & !position.promoted, near & position.promoted];
+            let mut found = B::EMPTY;
+            for (role, bearing) in self.masks.iter().zip(bearings) {
+                found |=
+                    position.kinds[role.kind] & near[usize::from(role.promoted)] & bearing.steps;
+            }
+            if !found.is_empty() {
+                return true;
+            }
+        }
+        let far = own & all.slides;
+        !far.is_empty()
+            && self.slider_roles.iter().any(|&role| {
+                let set = self.roles[role].of(position) & far & bearings[role].slides;
+                set.squares()
+                    .any(|s| (self.between(s, target) & occupied).is_empty())
+            })
+    }
+
+    /// Whence all roles together, and each, of `by` attack a square.
+    #[inline]
+    pub(crate) fn bearings(&self, by: Side, target: Square) -> (&Bearing<B>, &[Bearing<B>]) {
+        let row = 1 + self.roles.len();
+        let start = (by as usize * self.variant.squares() + target) * row;
+        (
+            &self.bearings[start],
+            &self.bearings[start + 1..start + row],
+        )
+    }
+
     /// Whether a side's King is attacked.
     #[inline]
     #[must_use]
     pub fn in_check(&self, position: &Position<B>, side: Side) -> bool {
-        let king = position.king(side);
-        !self
-            .attackers(position, king, side.other(), position.occupied())
-            .is_empty()
+        self.is_attacked(
+            position,
+            position.king(side),
+            side.other(),
+            position.occupied(),
+        )
     }
 }
 
@@ -340,6 +461,20 @@ impl Geometry {
             here = self.shift(s, direction);
         }
         set
+    }
+
+    /// The squares from which a step stays on the board, and its distance in the word.
+    fn spread<B: Bits>(&self, step: (i8, i8)) -> (B, i32) {
+        let squares =
+            usize::from(self.width.cast_unsigned()) * usize::from(self.height.cast_unsigned());
+        let mut from = B::EMPTY;
+        for s in 0..squares {
+            if self.shift(s, step).is_some() {
+                from |= B::bit(s);
+            }
+        }
+        let distance = i32::from(self.height) * i32::from(step.0) + i32::from(step.1);
+        (from, distance)
     }
 
     /// A direction as the side sees it.
@@ -403,6 +538,10 @@ impl Geometry {
             steps,
             slides,
             directions: indices,
+            spreads: Side::BOTH.map(|side| {
+                let moves = movement.steps.iter().chain(movement.slides);
+                moves.map(|&m| self.spread(Self::facing(side, m))).collect()
+            }),
         }
     }
 
