@@ -504,7 +504,8 @@ impl<B: Bits> Trip<'_, '_, B> {
         let quiet = self.quiet.targets[turned].iter().all(|&target| {
             let steps = self.before.steps[turned][target].has(f);
             let slides = self.before.slides[turned][target].has(f);
-            !steps && !(slides && (rules.between(f, target) & self.others).is_empty())
+            let open = (rules.between(f, target) & self.others).is_empty();
+            !(steps || (slides && open))
         });
         quiet && rules.file_allows(&self.quiet.board, self.side, self.before.kind, f)
     }
