@@ -25,7 +25,7 @@ impl fmt::Display for Judgement {
 /// Judges a position with Black to move; `mirror`: whether only canonical positions pass.
 pub(crate) fn judge(
     rules: &Rules<u128>,
-    judge: &Judge<'_, u128>,
+    judge: &Judge<u128>,
     position: &Position<u128>,
     mirror: bool,
 ) -> Judgement {

@@ -30,7 +30,7 @@ impl Explanation {
     /// If the evidence does not support the judgement: a fault in the program.
     pub(crate) fn of(
         rules: &Rules<u128>,
-        judges: &Judge<'_, u128>,
+        judges: &Judge<u128>,
         position: &Position<u128>,
         judgement: Judgement,
     ) -> Result<Self, String> {
