@@ -1,6 +1,9 @@
 //! The counter: from a block's number to its tally and witnesses.
 
+use std::collections::BTreeMap;
+
 use super::campaign::{BLOCK, Block, Campaign};
+use super::funnel::{Arm, Funnel};
 use super::judge::{Judge, Ruling};
 use super::outcome::Outcome;
 use super::search::published_search;
@@ -35,11 +38,22 @@ impl Counter {
     /// # Errors
     /// If the variant's population cannot be ranked.
     pub fn new(campaign: &Campaign) -> Result<Self, CandidatesError> {
+        Self::with_arm(campaign, Arm::detect())
+    }
+
+    /// Builds the tables for a chosen arm of the funnel; every arm counts the same.
+    ///
+    /// # Errors
+    /// If the variant's population cannot be ranked.
+    ///
+    /// # Panics
+    /// If this machine cannot run the arm.
+    pub fn with_arm(campaign: &Campaign, arm: Arm) -> Result<Self, CandidatesError> {
         let narrow = campaign.variant.squares() <= u64::CAPACITY;
         Ok(Counter(if narrow {
-            Width::Narrow(Census::new(campaign)?)
+            Width::Narrow(Census::new(campaign, arm)?)
         } else {
-            Width::Wide(Census::new(campaign)?)
+            Width::Wide(Census::new(campaign, arm)?)
         }))
     }
 
@@ -66,44 +80,43 @@ const fn keeps_path(block: Block) -> bool {
 
 #[derive(Clone, Debug)]
 struct Census<B> {
+    funnel: Funnel<B>,
     judge: Judge<B>,
-    candidates: Candidates,
     sampler: Sampler,
     cap: Option<u64>,
 }
 
 impl<B: Bits> Census<B> {
-    fn new(campaign: &Campaign) -> Result<Self, CandidatesError> {
+    fn new(campaign: &Campaign, arm: Arm) -> Result<Self, CandidatesError> {
         let candidates = Candidates::new(campaign.variant)?;
+        let rules = Rules::new(campaign.variant);
         Ok(Census {
-            judge: Judge::new(&Rules::new(campaign.variant)),
+            judge: Judge::new(&rules),
             sampler: Sampler::new(&candidates, campaign.seed),
-            candidates,
+            funnel: Funnel::with_arm(rules, candidates, arm),
             cap: campaign.cap,
         })
     }
 
     fn block(&self, block: Block, samples: u64) -> BlockCount {
         assert!(samples <= BLOCK, "{samples} samples in a block");
+        let mut outcomes = [0; BLOCK as usize];
+        let outcomes = &mut outcomes[..samples as usize];
         let mut record = Record::new(block);
-        for (sample, rank) in (0..samples).zip(self.sampler.ranks_of(block)) {
-            let position = self
-                .candidates
-                .unrank(rank)
-                .expect("a draw lies in the population");
-            record.enter(sample, self.judge.rule(&position, self.cap), &position);
-        }
-        record.close(self.judge.rules())
+        self.funnel
+            .block(&self.sampler, block, outcomes, |sample, position| {
+                let ruling = Ruling::from(self.judge.verdict(position, self.cap));
+                record.enter(sample, ruling, position);
+                ruling.outcome
+            });
+        record.close(outcomes, self.judge.rules())
     }
 }
 
-/// What is known of a block while it is counted.
+/// What is kept of a block's judged samples while it is counted.
 struct Record<B> {
     block: Block,
-    outcomes: [u8; BLOCK as usize],
-    samples: u64,
-    counts: [u64; Outcome::ALL.len()],
-    tally: Tally,
+    depths: BTreeMap<u32, u64>,
     witnesses: Vec<Witness>,
     /// The first reachable sample, in the blocks that keep its L and E.
     first: Option<(u64, Position<B>)>,
@@ -113,22 +126,16 @@ impl<B: Bits> Record<B> {
     fn new(block: Block) -> Self {
         Record {
             block,
-            outcomes: [0; BLOCK as usize],
-            samples: 0,
-            counts: [0; Outcome::ALL.len()],
-            tally: Tally::default(),
+            depths: BTreeMap::new(),
             witnesses: Vec::new(),
             first: None,
         }
     }
 
-    fn enter(&mut self, sample: u64, ruling: Ruling, position: &Position<B>) {
-        self.outcomes[sample as usize] = ruling.outcome as u8;
-        self.samples += 1;
-        self.counts[ruling.outcome as usize] += 1;
-        let index = self.block * BLOCK + sample;
+    fn enter(&mut self, sample: usize, ruling: Ruling, position: &Position<B>) {
+        let index = self.block * BLOCK + sample as u64;
         if let Some(depth) = ruling.depth {
-            *self.tally.depths.entry(depth).or_default() += 1;
+            *self.depths.entry(depth).or_default() += 1;
             if depth > 0 && self.witnesses.len() < UNREACHABLE_WITNESSES {
                 self.witnesses.push(Witness::Unreachable { index, depth });
             }
@@ -138,14 +145,7 @@ impl<B: Bits> Record<B> {
         }
     }
 
-    fn close(mut self, rules: &Rules<B>) -> BlockCount {
-        for outcome in Outcome::ALL {
-            let count = self.counts[outcome as usize];
-            if count > 0 {
-                self.tally.cells.insert(outcome as Cell, count);
-            }
-        }
-        self.tally.digest = Digest::of_block(self.block, &self.outcomes[..self.samples as usize]);
+    fn close(mut self, outcomes: &[u8], rules: &Rules<B>) -> BlockCount {
         if let Some((index, position)) = self.first {
             let search = published_search(rules, &position, None);
             self.witnesses.push(Witness::Path {
@@ -156,10 +156,23 @@ impl<B: Bits> Record<B> {
             self.witnesses.sort_by_key(Witness::index);
         }
         BlockCount {
-            tally: self.tally,
+            tally: Tally {
+                cells: cells(outcomes),
+                depths: self.depths,
+                digest: Digest::of_block(self.block, outcomes),
+            },
             witnesses: self.witnesses,
         }
     }
+}
+
+/// The histogram of outcome bytes.
+fn cells(outcomes: &[u8]) -> BTreeMap<Cell, u64> {
+    let mut counts = [0; 256];
+    for &outcome in outcomes {
+        counts[usize::from(outcome)] += 1;
+    }
+    (0..).zip(counts).filter(|&(_, count)| count > 0).collect()
 }
 
 /// A search ends long before 2^32 positions: memory does.

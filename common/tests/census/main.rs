@@ -3,7 +3,7 @@
 #[path = "../data/reader.rs"]
 mod reader;
 
-use kazoe_common::census::{Campaign, Counter, Outcome};
+use kazoe_common::census::{Arm, Campaign, Counter, Outcome};
 use kazoe_common::game::Variant;
 use reader::table;
 
@@ -15,12 +15,19 @@ fn blocks_have_their_known_counts_and_digests() {
             .iter()
             .map(|n| n.parse().expect("a number"))
             .collect();
-        let counter = Counter::new(&Campaign::new(variant, numbers[0])).expect("tables");
-        let counted = counter.block(numbers[1], numbers[2]).tally;
-        for (outcome, &count) in Outcome::ALL.into_iter().zip(&numbers[3..]) {
-            assert_eq!(counted.of(outcome), count, "{outcome} of {row:?}");
+        let campaign = Campaign::new(variant, numbers[0]);
+        for arm in Arm::available() {
+            let counter = Counter::with_arm(&campaign, arm).expect("tables");
+            let counted = counter.block(numbers[1], numbers[2]).tally;
+            for (outcome, &count) in Outcome::ALL.into_iter().zip(&numbers[3..]) {
+                assert_eq!(
+                    counted.of(outcome),
+                    count,
+                    "{outcome} of {row:?}, arm {arm}"
+                );
+            }
+            assert_eq!(counted.digest.to_string(), row[11], "{row:?}, arm {arm}");
+            counted.check(numbers[2]).expect("a tally");
         }
-        assert_eq!(counted.digest.to_string(), row[11], "{row:?}");
-        counted.check(numbers[2]).expect("a tally");
     }
 }
