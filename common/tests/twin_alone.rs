@@ -2,17 +2,14 @@
 
 mod twin;
 
+use kazoe_common::census::Outcome;
 use kazoe_common::game::Variant;
 use num_bigint::BigUint;
+use twin::Twin;
 use twin::chance::{Chance, positions};
 use twin::moves::Move;
 use twin::ranks::Candidates;
-use twin::{Twin, data};
-
-const RANKS_SHOGI: &str = include_str!("data/ranks-shogi.tsv");
-const RANKS_MINISHOGI: &str = include_str!("data/ranks-minishogi.tsv");
-const VERDICTS_SHOGI: &str = include_str!("data/verdicts-shogi.tsv");
-const VERDICTS_MINISHOGI: &str = include_str!("data/verdicts-minishogi.tsv");
+use twin::reader::table;
 
 #[test]
 fn twin_perft_of_the_initial_positions() {
@@ -72,32 +69,28 @@ fn twin_knows_pawn_drop_mate_and_stalemate() {
     }
 }
 
-fn sfen_round_trips(variant: &'static Variant, ranks: &'static str, verdicts: &'static str) {
-    let twin = Twin::new(variant);
-    let from_ranks = data::ranks(ranks).into_iter().map(|(_, sfen)| sfen);
-    let from_verdicts = data::verdicts(verdicts).into_iter().map(|(sfen, ..)| sfen);
-    let mut lines = 0;
-    for sfen in from_ranks.chain(from_verdicts) {
-        assert_eq!(twin.format(&twin.parse(sfen)), sfen);
-        lines += 1;
-    }
-    assert!(lines > 900, "only {lines} lines");
-}
-
 #[test]
 fn twin_sfen_round_trips() {
-    sfen_round_trips(&Variant::SHOGI, RANKS_SHOGI, VERDICTS_SHOGI);
-    sfen_round_trips(&Variant::MINISHOGI, RANKS_MINISHOGI, VERDICTS_MINISHOGI);
+    let columns = [
+        (&Variant::SHOGI, "ranks-shogi.tsv", 1),
+        (&Variant::SHOGI, "verdicts-shogi.tsv", 0),
+        (&Variant::MINISHOGI, "ranks-minishogi.tsv", 1),
+        (&Variant::MINISHOGI, "verdicts-minishogi.tsv", 0),
+    ];
+    for (variant, name, column) in columns {
+        let twin = Twin::new(variant);
+        for row in table(name) {
+            assert_eq!(twin.format(&twin.parse(&row[column])), row[column]);
+        }
+    }
 }
 
-fn ranks_match(variant: &'static Variant, size: &str, text: &'static str) {
+fn ranks_match(variant: &'static Variant, size: &str, name: &str) {
     let twin = Twin::new(variant);
     let candidates = Candidates::new(twin);
     assert_eq!(candidates.size.to_string(), size);
-    let rows = data::ranks(text);
-    assert!(rows.len() > 200, "only {} lines", rows.len());
-    for (rank, sfen) in rows {
-        let rank: BigUint = rank.parse().unwrap();
+    for row in table(name) {
+        let (rank, sfen): (BigUint, &str) = (row[0].parse().unwrap(), &row[1]);
         assert_eq!(twin.format(&candidates.unrank(&rank)), sfen, "{rank}");
         assert_eq!(candidates.rank(&twin.parse(sfen)), Some(rank), "{sfen}");
     }
@@ -108,19 +101,26 @@ fn twin_ranks_shogi_in_the_published_order() {
     ranks_match(
         &Variant::SHOGI,
         "80880932079767835177773204009328769812438521503800714936366945233084532",
-        RANKS_SHOGI,
+        "ranks-shogi.tsv",
     );
 }
 
 #[test]
 fn twin_ranks_minishogi_in_the_published_order() {
-    ranks_match(&Variant::MINISHOGI, "16014219505238849250", RANKS_MINISHOGI);
+    ranks_match(
+        &Variant::MINISHOGI,
+        "16014219505238849250",
+        "ranks-minishogi.tsv",
+    );
 }
 
 /// Judges every `stride`-th line, and every line of depth 1 or more.
-fn verdicts_match(variant: &'static Variant, text: &'static str, stride: usize) {
+fn verdicts_match(variant: &'static Variant, name: &str, stride: usize) {
     let twin = Twin::new(variant);
-    for (number, (sfen, outcome, depth)) in data::verdicts(text).into_iter().enumerate() {
+    for (number, row) in table(name).into_iter().enumerate() {
+        let sfen = &row[0];
+        let outcome = Outcome::by_name(&row[1]).expect("an outcome's name");
+        let depth: Option<u32> = row.get(2).and_then(|depth| depth.parse().ok());
         if number % stride == 0 || depth.is_some_and(|depth| depth > 0) {
             let judged = twin.judge(&twin.parse(sfen));
             assert_eq!(judged, (outcome, depth), "{sfen}");
@@ -130,12 +130,12 @@ fn verdicts_match(variant: &'static Variant, text: &'static str, stride: usize) 
 
 #[test]
 fn twin_judges_minishogi_as_published() {
-    verdicts_match(&Variant::MINISHOGI, VERDICTS_MINISHOGI, 1);
+    verdicts_match(&Variant::MINISHOGI, "verdicts-minishogi.tsv", 1);
 }
 
 #[test]
 fn twin_judges_shogi_as_published() {
-    verdicts_match(&Variant::SHOGI, VERDICTS_SHOGI, 8);
+    verdicts_match(&Variant::SHOGI, "verdicts-shogi.tsv", 8);
 }
 
 /// q is a predecessor of p exactly when p comes of a legal move in q; both lists name a position once.

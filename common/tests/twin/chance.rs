@@ -104,6 +104,57 @@ impl Twin {
         }
     }
 
+    /// The whole set on the board in left-right pairs as far as it goes, then up to two pieces moved
+    /// elsewhere. The local rules need not hold.
+    pub(crate) fn nearly_symmetric(&self, chance: &mut Chance) -> Mailbox {
+        let mut position = Mailbox::empty(Side::Black);
+        let central = self.width() / 2;
+        let free_on_file = |position: &Mailbox, x: usize| -> Vec<At> {
+            let file = (0..self.height()).map(|y| (x, y));
+            file.filter(|&at| position.at(at).is_none()).collect()
+        };
+        for side in Side::BOTH {
+            let king = Piece {
+                side,
+                kind: 0,
+                promoted: false,
+            };
+            let at = chance.pick(&free_on_file(&position, central));
+            position.set(at, Some(king));
+        }
+        for kind in self.kinds() {
+            let count = self.variant.kinds[usize::from(kind)].count;
+            for _ in 0..count / 2 {
+                let piece = Piece {
+                    side: chance.pick(&Side::BOTH),
+                    kind,
+                    promoted: self.promotes(kind) && chance.number(2) == 1,
+                };
+                let left = free_on_file(&position, chance.number(central));
+                let squares = free_on_file(&position, central);
+                if !left.is_empty() {
+                    let (x, y) = chance.pick(&left);
+                    position.set((x, y), Some(piece));
+                    position.set((self.width() - 1 - x, y), Some(piece));
+                } else if squares.len() >= 2 {
+                    position.set(squares[0], Some(piece));
+                    position.set(squares[1], Some(piece));
+                } else {
+                    position.hands[piece.side as usize][usize::from(kind)] += 2;
+                }
+            }
+        }
+        let squares: Vec<At> = self.squares().collect();
+        for _ in 0..chance.number(3) {
+            let (from, to) = (chance.pick(&squares), chance.pick(&squares));
+            if position.at(from).is_some() && position.at(to).is_none() {
+                position.set(to, position.at(from));
+                position.set(from, None);
+            }
+        }
+        position
+    }
+
     /// A position met in random play from the initial position.
     pub(crate) fn random_play(&self, chance: &mut Chance, plies: usize) -> Mailbox {
         let mut position = self.initial();

@@ -8,13 +8,17 @@
     reason = "every test that includes the twin uses another part of it"
 )]
 
+pub(crate) mod bridge;
 pub(crate) mod chance;
-pub(crate) mod data;
 pub(crate) mod filters;
+pub(crate) mod forward;
 pub(crate) mod moves;
 pub(crate) mod ranks;
+#[path = "../data/reader.rs"]
+pub(crate) mod reader;
 pub(crate) mod reverse;
 pub(crate) mod sfen;
+pub(crate) mod tiny;
 
 use kazoe_common::game::{KINDS, Movement, Side, Variant};
 

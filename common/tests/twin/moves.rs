@@ -3,7 +3,7 @@
 use super::{At, Mailbox, Piece, Twin};
 
 /// A move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Move {
     Board { from: At, to: At, promote: bool },
     Drop { kind: u8, to: At },
