@@ -75,6 +75,7 @@ CREATE TABLE results (
     UNIQUE (id, campaign, segment)
 ) STRICT;
 CREATE INDEX results_by_segment ON results (campaign, segment);
+CREATE INDEX results_audits ON results (campaign, segment) WHERE verdict = 'audit';
 
 CREATE TABLE result_cells (
     result INTEGER NOT NULL REFERENCES results (id),

@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use kazoe_coordinator::ledger::{
-    Delivery, Ledger, LedgerError, OpenError, SqliteLedger, StorageFault,
+    Counts, Delivery, Ledger, LedgerError, OpenError, SqliteLedger, StorageFault,
 };
 use sqlx::{Connection, SqliteConnection};
 
-use crate::made_up::{assert_sound, deliveries, delivery, owner, submission, tally};
+use crate::made_up::{assert_sound, deliveries, delivery, operator, owner, submission, tally};
 use crate::sqlite::fresh;
 
 const LONG: Duration = Duration::from_secs(3600);
@@ -304,6 +304,57 @@ async fn the_audit_sees_each_broken_invariant() {
             "{statement}: {breaches:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn the_first_release_s_file_is_read_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kazoe.db");
+    let url = format!("sqlite://{}?mode=rwc", path.display());
+    let mut conn = SqliteConnection::connect(&url).await.unwrap();
+    sqlx::raw_sql(include_str!("first_release.sql"))
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    conn.close().await.unwrap();
+    let ledger = SqliteLedger::open(&path).await.unwrap();
+    let campaigns = ledger.campaigns().await.unwrap();
+    let campaign = &campaigns[0];
+    let id = &campaign.id;
+    assert_eq!(campaign.campaign, submission(1, 1).campaign);
+    assert_eq!(
+        ledger.self_tests(id).await.unwrap(),
+        submission(1, 1).self_tests
+    );
+    let snapshot = ledger.snapshot(id).await.unwrap();
+    assert_eq!(
+        snapshot.counts,
+        Counts {
+            accepted: 2,
+            disputed: 1,
+            set_aside: 1,
+            leased: 1,
+            returned: 0,
+            retracted: 1,
+            unleased: 2,
+        }
+    );
+    assert_eq!((snapshot.prefix.segments, snapshot.audited), (2, 1));
+    assert_sound(&ledger, campaign).await;
+    let log = ledger.audit_log(id, 0, 10).await.unwrap();
+    let actions: Vec<&str> = log.iter().map(|entry| entry.action.as_str()).collect();
+    assert_eq!(actions, ["settle", "set_aside", "recut"]);
+
+    ledger.forfeit("a-1").await.unwrap();
+    ledger.retry(id, 3, "op").await.unwrap();
+    while let Some(lease) = ledger.claim(id, &operator(), 3, LONG).await.unwrap() {
+        ledger
+            .deliver(lease.token, &deliveries(&lease))
+            .await
+            .unwrap();
+    }
+    assert!(ledger.snapshot(id).await.unwrap().is_complete());
+    assert_sound(&ledger, campaign).await;
 }
 
 /// The other process of the test below: says each acknowledged segment, until it is killed.

@@ -5,4 +5,5 @@ mod faults;
 mod files;
 mod interleavings;
 mod made_up;
+mod small_disk;
 mod sqlite;

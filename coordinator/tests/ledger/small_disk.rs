@@ -1,0 +1,124 @@
+//! A disk that is full: a small file system in memory, where this process may mount one (root). The
+//! same by SQLite's own limit on a file stands beside the code, for all others.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use kazoe_coordinator::ledger::{Ledger, LedgerError, OpenError, SqliteLedger, StorageFault};
+use tempfile::TempDir;
+
+use crate::made_up::{assert_sound, deliveries, delivery, owner, submission};
+
+const LONG: Duration = Duration::from_secs(3600);
+
+/// A mounted file system; unmounted when dropped.
+struct Disk(TempDir);
+
+impl Disk {
+    /// `None` where mounting is not allowed.
+    fn mount(size: &str) -> Option<Self> {
+        let disk = Disk(tempfile::tempdir().unwrap());
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "none"])
+            .arg(disk.path())
+            .output();
+        if mounted.is_ok_and(|done| done.status.success()) {
+            return Some(disk);
+        }
+        eprintln!("no permission to mount: the limit on the file is tested alone");
+        None
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn database(&self) -> PathBuf {
+        self.path().join("kazoe.db")
+    }
+
+    fn resize(&self, size: &str) {
+        let done = Command::new("mount")
+            .args(["-o", &format!("remount,size={size}")])
+            .arg(self.path())
+            .status();
+        assert!(done.unwrap().success());
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // Nothing is mounted where that is not allowed.
+        let _ = Command::new("umount").arg("-l").arg(self.path()).output();
+    }
+}
+
+#[tokio::test]
+async fn a_run_on_a_full_disk_loses_nothing_and_goes_on() {
+    let Some(disk) = Disk::mount("1m") else {
+        return;
+    };
+    let ledger = SqliteLedger::open(&disk.database()).await.unwrap();
+    let (campaign, _) = ledger.submit(&submission(1, 3_000 * 4096)).await.unwrap();
+    let id = &campaign.id;
+    ledger
+        .claim(id, &owner("a"), 100, LONG)
+        .await
+        .unwrap()
+        .unwrap();
+    let mut saved = 0;
+    let mut failures = 0;
+    // A few failures in a row: the ledger recovers from each by itself.
+    while failures < 3 {
+        match ledger
+            .import(id, &owner("a"), &[delivery(saved, 4096)])
+            .await
+        {
+            Ok(_) => saved += 1,
+            Err(LedgerError::Storage(error)) => {
+                assert_eq!(error.fault, StorageFault::Full, "{error}");
+                failures += 1;
+            }
+            Err(other) => panic!("{other}"),
+        }
+        assert!(saved < 3_000);
+    }
+    assert!(saved > 10, "{saved}");
+    assert_eq!(ledger.snapshot(id).await.unwrap().prefix.segments, saved);
+    assert_sound(&ledger, &campaign).await;
+
+    // The process ends on the full disk; there is room again later.
+    drop(ledger);
+    disk.resize("32m");
+    let ledger = SqliteLedger::open(&disk.database()).await.unwrap();
+    assert_eq!(ledger.snapshot(id).await.unwrap().prefix.segments, saved);
+    assert_sound(&ledger, &campaign).await;
+    ledger.forfeit(&owner("a").worker).await.unwrap();
+    while let Some(lease) = ledger.claim(id, &owner("a"), 500, LONG).await.unwrap() {
+        ledger
+            .deliver(lease.token, &deliveries(&lease))
+            .await
+            .unwrap();
+    }
+    assert!(ledger.snapshot(id).await.unwrap().is_complete());
+    assert_sound(&ledger, &campaign).await;
+    ledger.close().await;
+}
+
+#[tokio::test]
+async fn a_ledger_cannot_begin_on_a_full_disk() {
+    let Some(disk) = Disk::mount("64k") else {
+        return;
+    };
+    let error = SqliteLedger::open(&disk.database()).await.unwrap_err();
+    assert!(
+        matches!(&error, OpenError::Storage(error) if error.fault == StorageFault::Full),
+        "{error:?}"
+    );
+    disk.resize("4m");
+    let ledger = SqliteLedger::open(&disk.database()).await.unwrap();
+    let (campaign, _) = ledger.submit(&submission(1, 4096)).await.unwrap();
+    assert_sound(&ledger, &campaign).await;
+    ledger.close().await;
+}
