@@ -9,10 +9,9 @@
 
 use std::ops::ControlFlow;
 
-use super::certificate::certify;
+use super::certificate::{Step, Trail, certify, expand};
 use super::outcome::Outcome;
 use super::search::{Ancestors, Found, Verdict, is_kings_only};
-use super::trail::{Step, Trail, expand};
 use crate::game::{Bits, Position, Rules, Unmove};
 
 /// How many predecessors are tried for a certificate before the complete search begins.
@@ -175,10 +174,14 @@ impl<B: Bits> Judge<B> {
 
     /// The trail of a certificate, if the position is one of the Kings alone or can be certified.
     fn certificate<T: Trail + Default>(&self, position: &Position<B>) -> Option<T> {
-        let mut trail = T::default();
-        let certified = is_kings_only(position)
-            || (!self.rules.in_check(position, position.turn())
-                && certify(&self.rules, position, &mut trail));
-        certified.then_some(trail)
+        if is_kings_only(position) {
+            return Some(T::default());
+        }
+        let calm = !self.rules.in_check(position, position.turn());
+        if calm {
+            certify(&self.rules, position)
+        } else {
+            None
+        }
     }
 }

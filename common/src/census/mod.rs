@@ -6,11 +6,8 @@ mod counter;
 mod funnel;
 mod judge;
 mod outcome;
-mod quiet;
 mod search;
-mod shuttles;
 mod tally;
-mod trail;
 mod witness;
 
 pub use campaign::{BLOCK, Block, Campaign, CampaignError, Cut, Design, PopulationName, Segment};

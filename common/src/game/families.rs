@@ -156,10 +156,10 @@ impl<B: Bits> Rules<B> {
         }
     }
 
-    /// Those of the squares `to`, all of them within the reach of the King of `side`, to which he may
-    /// go.
+    /// Those of the squares `to`, the King of `side`'s own or within his reach, on which he would not be
+    /// attacked if only the squares of `occupied` barred slides.
     #[inline]
-    pub(crate) fn safe_targets(&self, position: &Position<B>, side: Side, to: B) -> B {
+    pub(crate) fn safe_targets(&self, position: &Position<B>, side: Side, to: B, occupied: B) -> B {
         let king = position.king(side);
         let theirs = position.of(side.other());
         let (turned, other) = (side as usize, side.other() as usize);
@@ -169,12 +169,10 @@ impl<B: Bits> Rules<B> {
                 safe &= !family.reach[other][s];
             }
         }
-        // The King shields no square from a slider that attacks him.
-        let vacated = position.occupied() & !B::bit(king);
         for family in &self.families.slides {
             for s in (family.of(position) & theirs & family.near[turned][king]).squares() {
                 for t in (family.reach[other][s] & safe).squares() {
-                    if (self.between(s, t) & vacated).is_empty() {
+                    if (self.between(s, t) & occupied).is_empty() {
                         safe &= !B::bit(t);
                     }
                 }

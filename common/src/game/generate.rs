@@ -208,7 +208,9 @@ impl<B: Bits> Rules<B> {
         let to = self.attacks(&self.roles[0], me, king, position.occupied())
             & !position.of(me)
             & !position.kinds[0];
-        let plain = self.safe_targets(position, me, to);
+        // The King shields no square from a slider that attacks him.
+        let vacated = position.occupied() & !B::bit(king);
+        let plain = self.safe_targets(position, me, to, vacated);
         if plain.is_empty() {
             return ControlFlow::Continue(());
         }

@@ -27,6 +27,7 @@ pub use local::TwoPawns;
 pub use moves::Move;
 pub use position::{Hand, Piece, Position, Side};
 pub use predecessors::Unmove;
+pub(crate) use rules::Gait;
 pub use rules::{Role, Rules, Square};
 pub use sfen::SfenError;
 pub use usi::UsiError;

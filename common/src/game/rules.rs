@@ -49,6 +49,30 @@ impl<B: Bits> Role<B> {
     }
 }
 
+/// The promoted roles that step alike and slide nowhere.
+#[derive(Clone, Debug)]
+pub(crate) struct Gait {
+    /// Their indices.
+    pub(crate) roles: Vec<usize>,
+}
+
+impl Gait {
+    fn group<B: Bits>(roles: &[Role<B>]) -> Vec<Gait> {
+        let mut gaits: Vec<Gait> = Vec::new();
+        for (index, role) in roles.iter().enumerate() {
+            if !role.promoted || !role.directions[0].is_empty() {
+                continue;
+            }
+            let alike = |gait: &&mut Gait| roles[gait.roles[0]].steps == role.steps;
+            match gaits.iter_mut().find(alike) {
+                Some(gait) => gait.roles.push(index),
+                None => gaits.push(Gait { roles: vec![index] }),
+            }
+        }
+        gaits
+    }
+}
+
 /// Which pieces a role stands for.
 #[derive(Clone, Copy, Debug)]
 struct Mask {
@@ -79,6 +103,8 @@ pub struct Rules<B> {
     pub(crate) plain_roles: Vec<usize>,
     /// The indices of the roles that slide.
     pub(crate) slider_roles: Vec<usize>,
+    /// The promoted steppers, grouped by how they move.
+    pub(crate) gaits: Vec<Gait>,
     /// The kinds whose drop is restricted beyond standing: by file or by mate.
     pub(crate) restricted_kinds: Vec<usize>,
     /// `bearings[(side * squares + target) * (1 + roles)]`: the union over all roles, then each role;
@@ -236,6 +262,7 @@ impl<B: Bits> Rules<B> {
             slider_roles: (0..roles.len())
                 .filter(|&r| !roles[r].directions[0].is_empty())
                 .collect(),
+            gaits: Gait::group(&roles),
             restricted_kinds: (0..variant.kinds.len())
                 .filter(|&k| {
                     let kind = &variant.kinds[k];

@@ -4,17 +4,30 @@ use crate::game::{Bits, Piece, Position, Rules, Side, Square};
 
 /// A piece that steps from one square to another and back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shuttle {
+pub(super) struct Shuttle {
     /// Where it stands, and the free square beside.
-    pub(crate) squares: [Square; 2],
-    pub(crate) piece: Piece,
+    pub(super) squares: [Square; 2],
+    pub(super) piece: Piece,
+}
+
+impl Shuttle {
+    /// What a shuttle that is no King would attack from its two squares on an empty board.
+    pub(super) fn reach<B: Bits>(&self, rules: &Rules<B>) -> B {
+        let role = rules.role_of(self.piece);
+        let side = self.piece.side as usize;
+        let mut found = B::EMPTY;
+        for square in self.squares {
+            found |= role.steps[side][square] | role.slides[side][square];
+        }
+        found
+    }
 }
 
 /// The squares of each side's King in the phases; twice the same if another piece shuttles.
-pub(crate) type Targets = [[Square; 2]; 2];
+pub(super) type Targets = [[Square; 2]; 2];
 
 /// The Kings' squares in all phases.
-pub(crate) fn targets(kings: [Square; 2], shuttles: &[Shuttle; 2]) -> Targets {
+pub(super) fn targets(kings: [Square; 2], shuttles: &[Shuttle; 2]) -> Targets {
     Side::BOTH.map(|side| {
         let shuttle = &shuttles[side as usize];
         if shuttle.piece.kind == 0 {
@@ -26,7 +39,7 @@ pub(crate) fn targets(kings: [Square; 2], shuttles: &[Shuttle; 2]) -> Targets {
 }
 
 /// Every square that a King or a shuttle uses in some phase.
-pub(crate) fn reserved<B: Bits>(kings: [Square; 2], shuttles: &[Shuttle; 2]) -> B {
+pub(super) fn reserved<B: Bits>(kings: [Square; 2], shuttles: &[Shuttle; 2]) -> B {
     let mut found = B::EMPTY;
     for side in 0..2 {
         found |= B::bit(kings[side]);
@@ -60,31 +73,24 @@ impl Candidates {
 }
 
 /// A shuttle for each side such that the configuration is quiet, Kings before other pieces.
-pub(crate) fn find_shuttles<B: Bits>(
+pub(super) fn find_shuttles<B: Bits>(
     rules: &Rules<B>,
     board: &Position<B>,
 ) -> Option<[Shuttle; 2]> {
     let kings = Side::BOTH.map(|side| board.king(side));
     let unseen = board.occupied() & !board.kinds[0];
-    let attacked = |side: Side, square| rules.is_attacked(board, square, side.other(), unseen);
-    if Side::BOTH
-        .into_iter()
-        .any(|side| attacked(side, kings[side as usize]))
-    {
-        return None;
-    }
     let ring = &rules.roles[0].steps[0];
     let free = !board.occupied();
-    let safe = Side::BOTH.map(|side| {
-        let other = kings[side.other() as usize];
-        let mut found = B::EMPTY;
-        for b in (ring[kings[side as usize]] & free & !ring[other]).squares() {
-            if !attacked(side, b) {
-                found |= B::bit(b);
-            }
+    let mut safe = [B::EMPTY; 2];
+    for side in Side::BOTH {
+        let own = B::bit(kings[side as usize]);
+        let beside = ring[kings[side as usize]] & free;
+        let found = rules.safe_targets(board, side, beside | own, unseen);
+        if (found & own).is_empty() {
+            return None;
         }
-        found
-    });
+        safe[side as usize] = found & !own;
+    }
     // Two Kings need no further test: their second squares were free before.
     let both_kings = safe[0].squares().find_map(|b| {
         let apart = safe[1] & !ring[b];
@@ -131,19 +137,20 @@ fn candidates<B: Bits>(
         found.push(king, [own, b]);
     }
     for role in &rules.roles[1..] {
-        if !role.directions[0].is_empty() {
-            continue;
-        }
-        let steps = &role.steps[side as usize];
-        for a in board.pieces(side, role.kind, role.promoted).squares() {
-            let both_ways = steps[a] & role.steps[side.other() as usize][a] & free;
+        for a in (role.of(board) & board.of(side)).squares() {
+            let there = rules.spread(role, side, B::bit(a));
+            let both_ways = there & rules.spread(role, side.other(), B::bit(a)) & free;
             let piece = Piece {
                 side,
                 kind: role.kind,
                 promoted: role.promoted,
             };
             for b in both_ways.squares() {
-                if !steps[b].has(other) {
+                let shuttle = Shuttle {
+                    squares: [a, b],
+                    piece,
+                };
+                if !shuttle.reach(rules).has(other) {
                     found.push(piece, [a, b]);
                 }
             }
@@ -169,13 +176,12 @@ fn is_quiet<B: Bits>(
     Side::BOTH.into_iter().all(|side| {
         let other = side.other();
         let shuttle = &shuttles[other as usize];
-        let role = rules.role_of(shuttle.piece);
-        targets[side as usize].into_iter().all(|target| {
-            let near = |square: &Square| ring[target].has(*square);
-            let hit = |square: &Square| role.steps[other as usize][*square].has(target);
-            !targets[other as usize].iter().any(near)
-                && !shuttle.squares.iter().any(hit)
-                && !rules.is_attacked(board, target, other, occupied)
-        })
+        let mut barred = ring[targets[other as usize][0]] | ring[targets[other as usize][1]];
+        if shuttle.piece.kind != 0 {
+            barred |= shuttle.reach(rules);
+        }
+        targets[side as usize]
+            .into_iter()
+            .all(|target| !barred.has(target) && !rules.is_attacked(board, target, other, occupied))
     })
 }

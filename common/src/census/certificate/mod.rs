@@ -37,26 +37,57 @@
 //! reachable (`docs/mathematics.md`). ∎
 //!
 //! # How quietness is known
-//! All tests see through both Kings and take every shuttle square as empty: whatever attacks a King in
-//! some phase attacks its square then too. Sufficient, never wrong. A piece that leaves the board
-//! exposes a King only along a line of a slider on which it stands, so pieces off all such lines may
-//! go together, in any order, each step quiet (*bulk*). Failure proves nothing; the complete search
-//! decides then.
+//! A shuttle may also be another piece that steps to b and back to a, as long as it attacks the opposing
+//! King from neither square even on an empty board; the lemma holds for it word for word. All tests see
+//! through Kings and shuttles and take every shuttle square as empty: whatever attacks a King in some
+//! phase attacks its square then too. Sufficient, never wrong. A piece that leaves the board exposes a
+//! King only along a line of a slider on which it stands, so pieces off all such lines may go together,
+//! in any order, each step quiet. When nothing can go, the Kings may walk, and sliders may move out of
+//! their way: these are steps and passes too. Failure proves nothing; the complete search decides then.
 
-use super::quiet::Quiet;
-use super::shuttles::find_shuttles;
-use super::trail::Trail;
-use crate::game::{Bits, KINDS, Position, Rules, Side, Square};
+mod flood;
+mod quiet;
+mod shuttles;
+mod stuck;
+mod trail;
+mod trip;
+
+pub(super) use trail::{Step, Trail, expand};
+
+use quiet::{Quiet, droppable, lines, remove};
+use shuttles::find_shuttles;
+
+use crate::game::{Bits, KINDS, Position, Rules, Side};
 
 /// Tries to prove that a calm position is reachable, leaving the steps in `trail`.
-pub(crate) fn certify<B: Bits>(
+///
+/// The prelude empties the board around the Kings, but may also take away the last piece that could
+/// shuttle; so the position as it stands is tried second.
+pub(super) fn certify<B: Bits, T: Trail + Default>(
     rules: &Rules<B>,
     position: &Position<B>,
+) -> Option<T> {
+    let mut trail = T::default();
+    let mut board = *position;
+    let mover = prelude(rules, &mut board, &mut trail);
+    if finish(rules, board, mover, &mut trail) {
+        return Some(trail);
+    }
+    if board.sides == position.sides {
+        return None;
+    }
+    let mut trail = T::default();
+    finish(rules, *position, position.turn.other(), &mut trail).then_some(trail)
+}
+
+/// Empties the board by steps in quiet configurations; `mover` made the last move.
+fn finish<B: Bits>(
+    rules: &Rules<B>,
+    mut board: Position<B>,
+    mut mover: Side,
     trail: &mut impl Trail,
 ) -> bool {
-    let mut board = *position;
-    let mut mover = prelude(rules, &mut board, trail);
-    let mut walks = 0;
+    let mut walks = WALKS.iter();
     while board.occupied() != board.kinds[0] {
         let Some(shuttles) = find_shuttles(rules, &board) else {
             return false;
@@ -66,11 +97,10 @@ pub(crate) fn certify<B: Bits>(
         let mut quiet = Quiet::new(rules, &board, shuttles, mover);
         quiet.empty_the_board(trail);
         if quiet.pieces() == before {
-            walks += 1;
-            if walks > 1 {
-                quiet.scatter(trail);
-            }
-            if walks > WALKS.len() || !quiet.walk_the_kings(WALKS[walks - 1], trail) {
+            let moved = walks
+                .next()
+                .is_some_and(|walk| quiet.make_room(walk, trail));
+            if !moved {
                 return false;
             }
         }
@@ -79,71 +109,58 @@ pub(crate) fn certify<B: Bits>(
     true
 }
 
-/// How often the Kings may walk out of the way of pieces that are stuck.
-const WALKS: [[usize; 2]; 4] = [[1, 3], [1, 3], [4, 1], [1, 3]];
+/// How the Kings walk out of the way of pieces that are stuck, one attempt after the other.
+const WALKS: [stuck::Walk; 4] = [
+    stuck::Walk {
+        scatter: false,
+        distance: 1,
+        ranks: 3,
+    },
+    stuck::Walk {
+        scatter: true,
+        distance: 1,
+        ranks: 3,
+    },
+    stuck::Walk {
+        scatter: true,
+        distance: 4,
+        ranks: 1,
+    },
+    stuck::Walk {
+        scatter: true,
+        distance: 1,
+        ranks: 3,
+    },
+];
 
 /// Undoes drops in turn, M first, as long as both sides have loose pieces; who made the last move then.
 fn prelude<B: Bits>(rules: &Rules<B>, board: &mut Position<B>, trail: &mut impl Trail) -> Side {
     let kings = Side::BOTH.map(|side| [board.king(side)]);
     let loose = droppable(board) & !lines(rules, board, &kings);
     let restricted = restricted(rules, board);
+    let mut free = Side::BOTH.map(|side| loose & board.of(side) & !restricted);
+    let mut bound = Side::BOTH.map(|side| loose & board.of(side) & restricted);
     let mut has_reply = Side::BOTH.map(|side| can_drop_freely(rules, board, side));
+    let mut gone = B::EMPTY;
     let mut side = board.turn.other();
     loop {
-        let own = loose & board.of(side);
-        let free = own & !restricted;
-        let square = if !free.is_empty() {
-            has_reply[side as usize] = true;
-            free.first()
-        } else if !own.is_empty() && has_reply[side.other() as usize] {
-            own.first()
+        let own = side as usize;
+        let (set, may) = if free[own].is_empty() {
+            (&mut bound[own], has_reply[side.other() as usize])
         } else {
-            return side;
+            has_reply[own] = true;
+            (&mut free[own], true)
         };
-        remove(board, B::bit(square));
+        if set.is_empty() || !may {
+            remove(board, gone);
+            return side;
+        }
+        let square = set.first();
+        *set = set.rest();
+        gone |= B::bit(square);
         trail.undrop(side, square);
         side = side.other();
     }
-}
-
-/// The squares between each slider and the opposing squares of `targets` that it points at.
-pub(crate) fn lines<B: Bits, const N: usize>(
-    rules: &Rules<B>,
-    board: &Position<B>,
-    targets: &[[Square; N]; 2],
-) -> B {
-    let mut found = B::EMPTY;
-    for &index in &rules.slider_roles {
-        let set = rules.roles[index].of(board);
-        if set.is_empty() {
-            continue;
-        }
-        for side in Side::BOTH {
-            let own = set & board.of(side);
-            for &target in &targets[side.other() as usize] {
-                let bearing = &rules.bearings(side, target).1[index];
-                for s in (own & bearing.slides).squares() {
-                    found |= rules.between(s, target);
-                }
-            }
-        }
-    }
-    found
-}
-
-/// Takes pieces off the board; the hands no longer matter once a certificate is under way.
-pub(crate) fn remove<B: Bits>(board: &mut Position<B>, squares: B) {
-    board.sides[0] &= !squares;
-    board.sides[1] &= !squares;
-    board.promoted &= !squares;
-    for kind in &mut board.kinds {
-        *kind &= !squares;
-    }
-}
-
-/// The unpromoted pieces other than the Kings.
-pub(crate) fn droppable<B: Bits>(board: &Position<B>) -> B {
-    board.occupied() & !board.promoted & !board.kinds[0]
 }
 
 /// The pieces whose drop the rules restrict beyond standing.

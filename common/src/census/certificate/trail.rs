@@ -3,10 +3,10 @@
 use crate::game::{Bits, Position, Rules, Side, Square, Unmove};
 
 /// The two squares of each side's shuttle.
-pub(crate) type Squares = [[Square; 2]; 2];
+pub(in crate::census) type Squares = [[Square; 2]; 2];
 
 /// Receives the steps of a certificate in the order in which they are undone.
-pub(crate) trait Trail {
+pub(in crate::census) trait Trail {
     /// A drop of `side` on `square` is undone.
     fn undrop(&mut self, side: Side, square: Square);
     /// From here on the sides may pass between these squares.
@@ -44,7 +44,7 @@ impl Trail for () {
 
 /// One step of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(in crate::census) enum Step {
     Undrop(Side, Square),
     Shuttle(Squares),
     /// A piece returns from the first square to the second, unpromoted if the flag is set.
@@ -77,7 +77,7 @@ impl Trail for Vec<Step> {
 
 /// The un-moves that a certificate's steps stand for, played from the position that it certifies:
 /// whenever the other side would have to move, it passes with its shuttle.
-pub(crate) fn expand<B: Bits>(
+pub(in crate::census) fn expand<B: Bits>(
     rules: &Rules<B>,
     position: &Position<B>,
     steps: &[Step],
