@@ -19,8 +19,8 @@ pub struct Counter(Width);
 /// The machine word that holds a set of the board's squares.
 #[derive(Clone, Debug)]
 enum Width {
-    Narrow(Census<u64>),
-    Wide(Census<u128>),
+    Narrow(Box<Census<u64>>),
+    Wide(Box<Census<u128>>),
 }
 
 /// What was counted in one block.
@@ -51,9 +51,9 @@ impl Counter {
     pub fn with_arm(campaign: &Campaign, arm: Arm) -> Result<Self, CandidatesError> {
         let narrow = campaign.variant.squares() <= u64::CAPACITY;
         Ok(Counter(if narrow {
-            Width::Narrow(Census::new(campaign, arm)?)
+            Width::Narrow(Box::new(Census::new(campaign, arm)?))
         } else {
-            Width::Wide(Census::new(campaign, arm)?)
+            Width::Wide(Box::new(Census::new(campaign, arm)?))
         }))
     }
 

@@ -8,7 +8,6 @@
 //! ancestor, so its verdict does not depend on the order.
 
 use std::collections::VecDeque;
-use std::hash::{BuildHasher, Hash};
 use std::ops::ControlFlow;
 
 use hashbrown::HashTable;
@@ -100,6 +99,7 @@ struct Node<B> {
     /// The node that this one is a predecessor of, and the un-move between; the root names itself.
     successor: usize,
     unmove: Option<Unmove>,
+    fingerprint: u64,
 }
 
 /// The ancestors of a position found so far.
@@ -107,7 +107,6 @@ pub(crate) struct Ancestors<'a, B> {
     rules: &'a Rules<B>,
     nodes: Vec<Node<B>>,
     index: HashTable<u32>,
-    hasher: foldhash::fast::FixedState,
     /// The open list: node numbers by H.
     open: Vec<VecDeque<u32>>,
     /// No open node has a smaller H.
@@ -121,7 +120,6 @@ impl<'a, B: Bits> Ancestors<'a, B> {
             rules,
             nodes: Vec::new(),
             index: HashTable::new(),
-            hasher: foldhash::fast::FixedState::default(),
             open: Vec::new(),
             least: 0,
             expansions: 0,
@@ -189,16 +187,17 @@ impl<'a, B: Bits> Ancestors<'a, B> {
     }
 
     fn find(&self, position: &Position<B>) -> Option<usize> {
-        let found = self.index.find(self.hash(position), |&node| {
+        let found = self.index.find(position.fingerprint(), |&node| {
             self.nodes[node as usize].position == *position
         });
         found.map(|&node| node as usize)
     }
 
     fn add(&mut self, position: &Position<B>, successor: usize, unmove: Option<Unmove>) {
-        let hash = self.hash(position);
-        let known = self.index.find(hash, |&node| {
-            self.nodes[node as usize].position == *position
+        let fingerprint = position.fingerprint();
+        let known = self.index.find(fingerprint, |&node| {
+            let node = &self.nodes[node as usize];
+            node.fingerprint == fingerprint && node.position == *position
         });
         if known.is_some() {
             return;
@@ -208,11 +207,11 @@ impl<'a, B: Bits> Ancestors<'a, B> {
             position: *position,
             successor,
             unmove,
+            fingerprint,
         });
-        let (nodes, hasher) = (&self.nodes, &self.hasher);
-        self.index.insert_unique(hash, node, |&node| {
-            hasher.hash_one(nodes[node as usize].position)
-        });
+        let nodes = &self.nodes;
+        self.index
+            .insert_unique(fingerprint, node, |&node| nodes[node as usize].fingerprint);
         let h = heuristic(self.rules, position);
         if self.open.len() <= h {
             self.open.resize_with(h + 1, VecDeque::new);
@@ -229,13 +228,6 @@ impl<'a, B: Bits> Ancestors<'a, B> {
             self.least += 1;
         }
         None
-    }
-
-    fn hash(&self, position: &Position<B>) -> u64
-    where
-        Position<B>: Hash,
-    {
-        self.hasher.hash_one(position)
     }
 }
 
