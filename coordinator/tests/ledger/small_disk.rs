@@ -1,5 +1,5 @@
-//! A disk that is full: a small file system in memory, where this process may mount one (root). The
-//! same by SQLite's own limit on a file stands beside the code, for all others.
+//! A disk that is full, or takes no writes: a small file system in memory, where this process may mount
+//! one (root). A full disk by SQLite's own limit on a file is tested beside the code, for all others.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,8 +39,12 @@ impl Disk {
     }
 
     fn resize(&self, size: &str) {
+        self.remount(&format!("size={size}"));
+    }
+
+    fn remount(&self, options: &str) {
         let done = Command::new("mount")
-            .args(["-o", &format!("remount,size={size}")])
+            .args(["-o", &format!("remount,{options}")])
             .arg(self.path())
             .status();
         assert!(done.unwrap().success());
@@ -121,4 +125,27 @@ async fn a_ledger_cannot_begin_on_a_full_disk() {
     let (campaign, _) = ledger.submit(&submission(1, 4096)).await.unwrap();
     assert_sound(&ledger, &campaign).await;
     ledger.close().await;
+}
+
+#[tokio::test]
+async fn a_medium_that_takes_no_writes_is_read() {
+    let Some(disk) = Disk::mount("4m") else {
+        return;
+    };
+    let ledger = SqliteLedger::open(&disk.database()).await.unwrap();
+    let (campaign, _) = ledger.submit(&submission(1, 4096)).await.unwrap();
+    let id = &campaign.id;
+    ledger
+        .import(id, &owner("a"), &[delivery(0, 4096)])
+        .await
+        .unwrap();
+    ledger.close().await;
+    disk.remount("ro");
+    let error = SqliteLedger::open(&disk.database()).await.unwrap_err();
+    assert!(matches!(error, OpenError::Unreachable { .. }), "{error:?}");
+    let reader = SqliteLedger::open_reader(&disk.database()).await.unwrap();
+    assert!(reader.snapshot(id).await.unwrap().is_complete());
+    assert_sound(&reader, &campaign).await;
+    reader.close().await;
+    disk.remount("rw");
 }

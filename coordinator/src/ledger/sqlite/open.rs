@@ -165,8 +165,25 @@ pub(super) async fn reader(path: &Path) -> Result<SqlitePool, OpenError> {
         Ok(meta) if meta.len() < HEAD => return Err(OpenError::NotSqlite(path.to_owned())),
         Ok(_) => {}
     }
-    let options = options(path).read_only(true);
-    let mut conn = connect(path, &options).await?;
+    let shared = options(path).read_only(true);
+    match inspect(path, &shared).await {
+        // On a medium that takes no writes SQLite cannot keep the index of its log; where nobody can
+        // write it needs none.
+        Err(OpenError::Storage(error))
+            if error.fault == StorageFault::Unreachable && !has_log(path) =>
+        {
+            let still = shared.immutable(true);
+            inspect(path, &still).await?;
+            pool(path, still).await
+        }
+        Err(error) => Err(error),
+        Ok(()) => pool(path, shared).await,
+    }
+}
+
+/// Checks that a file is a ledger that this build can read.
+async fn inspect(path: &Path, options: &SqliteConnectOptions) -> Result<(), OpenError> {
+    let mut conn = connect(path, options).await?;
     let id = sqlx::query_scalar::<_, i64>(
         "-- open_read_application
          PRAGMA application_id",
@@ -185,7 +202,7 @@ pub(super) async fn reader(path: &Path) -> Result<SqlitePool, OpenError> {
         });
     }
     close(conn).await;
-    pool(path, options).await
+    Ok(())
 }
 
 fn options(path: &Path) -> SqliteConnectOptions {
@@ -286,10 +303,7 @@ fn look(path: &Path) -> Result<Owner, OpenError> {
 fn check_pages(path: &Path, length: u64, page: u16) -> Result<(), OpenError> {
     // 65,536 does not fit, and is written as 1.
     let page = if page == 1 { 1 << 16 } else { u64::from(page) };
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    let logged = fs::metadata(PathBuf::from(log)).is_ok_and(|log| log.len() > 0);
-    if logged || page == 0 || length.is_multiple_of(page) {
+    if has_log(path) || page == 0 || length.is_multiple_of(page) {
         return Ok(());
     }
     Err(OpenError::Storage(StorageError {
@@ -297,6 +311,13 @@ fn check_pages(path: &Path, length: u64, page: u16) -> Result<(), OpenError> {
         fault: StorageFault::Corrupt,
         detail: format!("its {length} bytes are not whole pages of {page}"),
     }))
+}
+
+/// Whether commits stand in the write-ahead log that are not in the file yet.
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    fs::metadata(PathBuf::from(log)).is_ok_and(|log| log.len() > 0)
 }
 
 fn check_owner(path: &Path, owner: Owner) -> Result<(), OpenError> {
