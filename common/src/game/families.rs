@@ -6,7 +6,8 @@
 
 use super::bits::Bits;
 use super::position::{Position, Side};
-use super::rules::{Role, Rules};
+use super::roles::Role;
+use super::rules::Rules;
 use super::variant::KINDS;
 
 /// One way of stepping, or one of sliding, and the roles that have it.

@@ -6,7 +6,8 @@ use super::bits::Bits;
 use super::families::Threats;
 use super::march::March;
 use super::position::{Piece, Position, Side};
-use super::rules::{Role, Rules, Square};
+use super::roles::Role;
+use super::rules::{Rules, Square};
 
 /// Legal moves that differ in their target alone; at least one set is not empty.
 #[derive(Clone, Copy, Debug)]

@@ -5,6 +5,9 @@ mod variant;
 mod bits;
 mod position;
 
+mod attacks;
+mod geometry;
+mod roles;
 mod rules;
 
 mod arrangement;
@@ -27,8 +30,9 @@ pub use local::TwoPawns;
 pub use moves::Move;
 pub use position::{Hand, Piece, Position, Side};
 pub use predecessors::Unmove;
-pub(crate) use rules::Gait;
-pub use rules::{Role, Rules, Square};
+pub(crate) use roles::Gait;
+pub use roles::Role;
+pub use rules::{Rules, Square};
 pub use sfen::SfenError;
 pub use usi::UsiError;
 pub use variant::{KINDS, Kind, Movement, Variant};

@@ -19,7 +19,8 @@ use std::ops::ControlFlow;
 use super::bits::Bits;
 use super::moves::Move;
 use super::position::{Piece, Position, Side};
-use super::rules::{Role, Rules, Square};
+use super::roles::Role;
+use super::rules::{Rules, Square};
 
 /// What takes one move back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

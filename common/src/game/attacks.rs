@@ -1,0 +1,204 @@
+//! Who attacks what.
+
+use super::bits::Bits;
+use super::position::{Position, Side};
+use super::roles::Role;
+use super::rules::{Rules, Square};
+
+/// Which pieces a role stands for.
+#[derive(Clone, Copy, Debug)]
+struct Mask {
+    kind: usize,
+    promoted: bool,
+}
+
+/// Whence a piece of one side in one role attacks one square.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bearing<B> {
+    /// By a step.
+    pub(crate) steps: B,
+    /// By a slide, over empty squares.
+    pub(crate) slides: B,
+}
+
+/// Whence every square is attacked.
+#[derive(Clone, Debug)]
+pub(crate) struct Bearings<B> {
+    /// The roles without their tables.
+    masks: Vec<Mask>,
+    /// `[(side * squares + target) * (1 + roles)]`: the union over all roles, then each role; all that
+    /// may attack one square lies together, since this is asked more than anything else.
+    rows: Vec<Bearing<B>>,
+}
+
+impl<B: Bits> Bearings<B> {
+    pub(crate) fn new(roles: &[Role<B>], squares: usize) -> Self {
+        let mut rows = Vec::new();
+        for side in Side::BOTH {
+            let turned = side.other() as usize;
+            for target in 0..squares {
+                let of_role = |role: &Role<B>| Bearing {
+                    steps: role.steps[turned][target],
+                    slides: role.slides[turned][target],
+                };
+                let all = roles.iter().map(of_role).fold(
+                    Bearing {
+                        steps: B::EMPTY,
+                        slides: B::EMPTY,
+                    },
+                    |sum, one| Bearing {
+                        steps: sum.steps | one.steps,
+                        slides: sum.slides | one.slides,
+                    },
+                );
+                rows.push(all);
+                rows.extend(roles.iter().map(of_role));
+            }
+        }
+        let mask = |role: &Role<B>| Mask {
+            kind: role.kind,
+            promoted: role.promoted,
+        };
+        Bearings {
+            masks: roles.iter().map(mask).collect(),
+            rows,
+        }
+    }
+
+    #[inline]
+    fn of(&self, by: Side, target: Square, squares: usize) -> (&Bearing<B>, &[Bearing<B>]) {
+        let row = 1 + self.masks.len();
+        let start = (by as usize * squares + target) * row;
+        (&self.rows[start], &self.rows[start + 1..start + row])
+    }
+}
+
+impl<B: Bits> Rules<B> {
+    /// The squares strictly between two that a slide direction joins; empty for all others.
+    #[inline]
+    #[must_use]
+    pub fn between(&self, s: Square, t: Square) -> B {
+        self.between[s * self.variant.squares() + t]
+    }
+
+    /// The squares that a piece of `side` in this role attacks from a square: its steps, and its
+    /// slides up to and including the first occupied square.
+    #[inline]
+    #[must_use]
+    pub(crate) fn attacks(&self, role: &Role<B>, side: Side, from: Square, occupied: B) -> B {
+        let mut found = role.steps[side as usize][from];
+        for &(direction, ascending) in &role.directions[side as usize] {
+            let ray = self.rays[direction][from];
+            let blockers = ray & occupied;
+            found |= if blockers.is_empty() {
+                ray
+            } else {
+                let first = if ascending {
+                    blockers.first()
+                } else {
+                    blockers.last()
+                };
+                ray & !self.rays[direction][first]
+            };
+        }
+        found
+    }
+
+    /// Where pieces of `side` in a role, on all squares of a set, can be after one step; a slide counts
+    /// for its first square.
+    #[inline]
+    pub(crate) fn spread(&self, role: &Role<B>, side: Side, set: B) -> B {
+        let mut found = B::EMPTY;
+        for &(from, distance) in &role.spreads[side as usize] {
+            let moved = set & from;
+            found |= if distance > 0 {
+                moved.up(distance.unsigned_abs())
+            } else {
+                moved.down(distance.unsigned_abs())
+            };
+        }
+        found
+    }
+
+    /// The pieces of `by` that attack `target` when the occupied squares are `occupied`.
+    ///
+    /// Pieces of `by` outside `occupied` do not count: callers may ask "what if these were gone".
+    #[inline]
+    #[must_use]
+    pub fn attackers(&self, position: &Position<B>, target: Square, by: Side, occupied: B) -> B {
+        let mut found = B::EMPTY;
+        let own = position.sides[by as usize] & occupied;
+        let (all, bearings) = self.bearings(by, target);
+        let near = own & all.steps;
+        if !near.is_empty() {
+            let near = [near & !position.promoted, near & position.promoted];
+            for (role, bearing) in self.bearings.masks.iter().zip(bearings) {
+                let set = position.kinds[role.kind] & near[usize::from(role.promoted)];
+                found |= set & bearing.steps;
+            }
+        }
+        let far = own & all.slides;
+        if !far.is_empty() {
+            for &role in &self.slider_roles {
+                let set = self.roles[role].of(position) & far & bearings[role].slides;
+                for s in set.squares() {
+                    if (self.between(s, target) & occupied).is_empty() {
+                        found |= B::bit(s);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether [`attackers`](Self::attackers) finds any.
+    #[inline]
+    #[must_use]
+    pub fn is_attacked(
+        &self,
+        position: &Position<B>,
+        target: Square,
+        by: Side,
+        occupied: B,
+    ) -> bool {
+        let own = position.sides[by as usize] & occupied;
+        let (all, bearings) = self.bearings(by, target);
+        let near = own & all.steps;
+        if !near.is_empty() {
+            let near = [near & !position.promoted, near & position.promoted];
+            let mut found = B::EMPTY;
+            for (role, bearing) in self.bearings.masks.iter().zip(bearings) {
+                found |=
+                    position.kinds[role.kind] & near[usize::from(role.promoted)] & bearing.steps;
+            }
+            if !found.is_empty() {
+                return true;
+            }
+        }
+        let far = own & all.slides;
+        !far.is_empty()
+            && self.slider_roles.iter().any(|&role| {
+                let set = self.roles[role].of(position) & far & bearings[role].slides;
+                set.squares()
+                    .any(|s| (self.between(s, target) & occupied).is_empty())
+            })
+    }
+
+    /// Whence all roles together, and each, of `by` attack a square.
+    #[inline]
+    pub(crate) fn bearings(&self, by: Side, target: Square) -> (&Bearing<B>, &[Bearing<B>]) {
+        self.bearings.of(by, target, self.variant.squares())
+    }
+
+    /// Whether a side's King is attacked.
+    #[inline]
+    #[must_use]
+    pub fn in_check(&self, position: &Position<B>, side: Side) -> bool {
+        self.is_attacked(
+            position,
+            position.king(side),
+            side.other(),
+            position.occupied(),
+        )
+    }
+}
