@@ -3,8 +3,9 @@
 #[path = "../data/reader.rs"]
 mod reader;
 
-use kazoe_common::census::{Judge, Verdict, published_search};
+use kazoe_common::census::{BLOCK, Funnel, Judge, Outcome, Verdict, published_search};
 use kazoe_common::game::{Bits, Move, Position, Rules, Unmove, Variant};
+use kazoe_common::population::{Candidates, Sampler};
 use reader::table;
 
 /// The filter-passing positions of a table and their verdicts.
@@ -67,6 +68,37 @@ fn shogi_verdicts_hold_with_legal_paths() {
 fn minishogi_verdicts_hold_with_legal_paths() {
     check::<u64>(&Variant::MINISHOGI, "verdicts-minishogi.tsv");
     check::<u128>(&Variant::MINISHOGI, "verdicts-minishogi.tsv");
+}
+
+/// Proves and replays every reachable sample of some blocks; how many there were.
+fn replay_blocks<B: Bits>(variant: &'static Variant, blocks: u64) -> u32 {
+    let rules = Rules::<B>::new(variant);
+    let judge = Judge::new(&rules);
+    let candidates = Candidates::new(variant).expect("tables");
+    let sampler = Sampler::new(&candidates, 20_261_130);
+    let funnel = Funnel::new(rules.clone(), candidates);
+    let mut replayed = 0;
+    for block in 0..blocks {
+        let mut outcomes = [0; BLOCK as usize];
+        funnel.block(&sampler, block, &mut outcomes, |_, position| {
+            let proof = judge.prove(position, None);
+            assert_eq!(proof.verdict, judge.verdict(position, None));
+            if proof.verdict == Verdict::Reachable {
+                replay(&rules, position, &proof.path);
+                replayed += 1;
+                Outcome::Reachable
+            } else {
+                Outcome::Unreachable
+            }
+        });
+    }
+    replayed
+}
+
+#[test]
+fn every_reachable_sample_of_some_blocks_has_a_legal_path() {
+    assert!(replay_blocks::<u128>(&Variant::SHOGI, 24) > 500);
+    assert!(replay_blocks::<u64>(&Variant::MINISHOGI, 4) > 2000);
 }
 
 #[test]
