@@ -22,13 +22,16 @@ use twin::{Mailbox, Twin, ranks};
 struct Pair<B> {
     twin: Twin,
     rules: Rules<B>,
+    judge: Judge<B>,
 }
 
 impl<B: Bits> Pair<B> {
     fn new(variant: &'static Variant) -> Self {
+        let rules = Rules::new(variant);
         Pair {
             twin: Twin::new(variant),
-            rules: Rules::new(variant),
+            judge: Judge::new(&rules),
+            rules,
         }
     }
 
@@ -137,12 +140,8 @@ impl<B: Bits> Pair<B> {
         let (twin, rules) = (&self.twin, &self.rules);
         let sfen = twin.format(position);
         let fast = twin.write(rules, position);
-        let proof = Judge::new(rules).prove(&fast, None);
-        assert_eq!(
-            Judge::new(rules).verdict(&fast, None),
-            proof.verdict,
-            "{sfen}"
-        );
+        let proof = self.judge.prove(&fast, None);
+        assert_eq!(self.judge.verdict(&fast, None), proof.verdict, "{sfen}");
         let found = twin.published_search(position);
         match &found {
             Found::Unreachable { depth } => {

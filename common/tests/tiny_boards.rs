@@ -35,15 +35,18 @@ struct Seen {
 struct Board {
     twin: Twin,
     rules: Rules<u64>,
+    judge: Judge<u64>,
     reached: HashSet<Small>,
 }
 
 impl Board {
     fn new(variant: &'static Variant) -> Self {
         let twin = Twin::new(variant);
+        let rules = Rules::new(variant);
         Board {
             twin,
-            rules: Rules::new(variant),
+            judge: Judge::new(&rules),
+            rules,
             reached: twin.reached_from(&twin.kings_only()),
         }
     }
@@ -60,7 +63,7 @@ impl Board {
             return outcome;
         }
         seen.passed += 1;
-        let verdict = Judge::new(rules).verdict(&fast, None);
+        let verdict = self.judge.verdict(&fast, None);
         if is_reached {
             assert_eq!(verdict, Verdict::Reachable, "{sfen}");
             seen.reachable += 1;
@@ -71,7 +74,7 @@ impl Board {
                 let search = published_search(rules, &fast, None);
                 assert_eq!(search.length(), path.len() as u64, "{sfen}");
                 assert_eq!(search.expansions, expansions as u64, "{sfen}");
-                let proof = Judge::new(rules).prove(&fast, None);
+                let proof = self.judge.prove(&fast, None);
                 twin.replay(rules, &fast, &proof.path);
             }
             return Outcome::Reachable;
@@ -126,14 +129,9 @@ fn verdicts_are_the_truth(id: &str, least_deep: usize) {
     }
     for arm in Arm::available() {
         let funnel = Funnel::with_arm(board.rules.clone(), candidates.clone(), arm);
-        let judge = Judge::new(&board.rules);
         let mut found = vec![u8::MAX; looked_at.len()];
         funnel.ranks(&looked_at, &mut found, |_, position| {
-            match judge.verdict(position, None) {
-                Verdict::Reachable => Outcome::Reachable,
-                Verdict::Unreachable { .. } => Outcome::Unreachable,
-                Verdict::Undecided => Outcome::Undecided,
-            }
+            board.judge.rule_unfolded(position, None).outcome
         });
         assert_eq!(found, outcomes, "{arm}");
     }

@@ -31,15 +31,71 @@ struct Section {
 pub(crate) struct Candidates {
     twin: Twin,
     sections: Vec<Section>,
+    binomials: Binomials,
+    /// The base of so many pieces of a kind on so many empty squares.
+    bases: HashMap<(Entry, usize), BigUint>,
     pub(crate) size: BigUint,
 }
 
-/// "n choose k".
-fn choose(n: usize, k: usize) -> BigUint {
-    if k > n {
-        return BigUint::ZERO;
+/// Pascal's triangle up to a number of squares.
+struct Binomials(Vec<Vec<BigUint>>);
+
+impl Binomials {
+    fn up_to(squares: usize) -> Self {
+        let mut rows = vec![vec![BigUint::from(1_u32)]];
+        for n in 1..=squares {
+            let above = &rows[n - 1];
+            let mut row = vec![BigUint::from(1_u32)];
+            row.extend((1..n).map(|k| &above[k - 1] + &above[k]));
+            row.push(BigUint::from(1_u32));
+            rows.push(row);
+        }
+        Binomials(rows)
     }
-    (1..=k).fold(BigUint::from(1_u32), |product, i| product * (n - k + i) / i)
+
+    /// "n choose k".
+    fn choose(&self, n: usize, k: usize) -> BigUint {
+        self.0[n].get(k).cloned().unwrap_or_default()
+    }
+
+    /// How many ways there are to place the pieces of a category on n empty squares.
+    fn category_size(&self, category: Category, mut n: usize) -> BigUint {
+        let mut size = BigUint::from(1_u32);
+        for k in category {
+            size *= self.choose(n, k);
+            n = n.saturating_sub(k);
+        }
+        size
+    }
+
+    /// The index, in lexicographic order, of an ascending sequence of places among m.
+    fn sequence_index(&self, places: &[usize], m: usize) -> BigUint {
+        let mut index = BigUint::ZERO;
+        let mut least = 0;
+        for (i, &place) in places.iter().enumerate() {
+            for smaller in least..place {
+                index += self.choose(m - 1 - smaller, places.len() - 1 - i);
+            }
+            least = place + 1;
+        }
+        index
+    }
+
+    /// The ascending sequence of k places among m with this index.
+    fn sequence(&self, mut index: BigUint, k: usize, m: usize) -> Vec<usize> {
+        let mut places = Vec::new();
+        let mut place = 0;
+        while places.len() < k {
+            let with_this = self.choose(m - 1 - place, k - 1 - places.len());
+            if index < with_this {
+                places.push(place);
+            } else {
+                index -= with_this;
+            }
+            place += 1;
+        }
+        places
+    }
 }
 
 /// Takes the least significant digit off a mixed-radix number.
@@ -51,35 +107,6 @@ fn take_digit(number: &mut BigUint, base: &BigUint) -> BigUint {
 
 fn small(number: &BigUint) -> usize {
     usize::try_from(number).expect("a small digit")
-}
-
-/// The index, in lexicographic order, of an ascending sequence of places among m.
-fn sequence_index(places: &[usize], m: usize) -> BigUint {
-    let mut index = BigUint::ZERO;
-    let mut least = 0;
-    for (i, &place) in places.iter().enumerate() {
-        for smaller in least..place {
-            index += choose(m - 1 - smaller, places.len() - 1 - i);
-        }
-        least = place + 1;
-    }
-    index
-}
-
-/// The ascending sequence of k places among m with this index.
-fn sequence(mut index: BigUint, k: usize, m: usize) -> Vec<usize> {
-    let mut places = Vec::new();
-    let mut place = 0;
-    while places.len() < k {
-        let with_this = choose(m - 1 - place, k - 1 - places.len());
-        if index < with_this {
-            places.push(place);
-        } else {
-            index -= with_this;
-        }
-        place += 1;
-    }
-    places
 }
 
 impl Twin {
@@ -94,23 +121,6 @@ impl Twin {
             }
         }
         all
-    }
-
-    /// How many ways there are to place the pieces of a category on n empty squares.
-    fn category_size(category: Category, mut n: usize) -> BigUint {
-        let mut size = BigUint::from(1_u32);
-        for k in category {
-            size *= choose(n, k);
-            n = n.saturating_sub(k);
-        }
-        size
-    }
-
-    fn board_base(&self, (kind, number): Entry, n: usize) -> BigUint {
-        self.categories(kind, number)
-            .into_iter()
-            .map(|category| Self::category_size(category, n))
-            .sum()
     }
 
     /// K, how many King pairs there are, and A, how many of them have Black's King left of the
@@ -173,6 +183,11 @@ impl Candidates {
             let pairs = section.in_hand.iter().map(|&(kind, n)| (order(kind), n));
             pairs.collect::<Vec<_>>()
         });
+        let binomials = Binomials::up_to(twin.width() * twin.height());
+        let base_of = |(kind, number): Entry, n: usize| -> BigUint {
+            let categories = twin.categories(kind, number).into_iter();
+            categories.map(|c| binomials.category_size(c, n)).sum()
+        };
         let mut size = BigUint::ZERO;
         let mut bases = HashMap::new();
         for section in &mut sections {
@@ -185,7 +200,7 @@ impl Candidates {
             for &entry in &section.on_board {
                 let base = bases
                     .entry((entry, empty))
-                    .or_insert_with(|| twin.board_base(entry, empty));
+                    .or_insert_with(|| base_of(entry, empty));
                 product *= &*base;
                 empty = empty.saturating_sub(entry.1);
             }
@@ -194,6 +209,8 @@ impl Candidates {
         Candidates {
             twin,
             sections,
+            binomials,
+            bases,
             size,
         }
     }
@@ -231,20 +248,25 @@ impl Candidates {
         }
 
         for &(kind, number) in &section.on_board {
-            let base = twin.board_base((kind, number), empty.len());
-            let mut digit = take_digit(&mut rest, &base);
+            let base = &self.bases[&((kind, number), empty.len())];
+            let mut digit = take_digit(&mut rest, base);
             let mut categories = twin.categories(kind, number).into_iter();
             let category = loop {
                 let category = categories.next().expect("the digit is below its base");
-                let size = Twin::category_size(category, empty.len());
+                let size = self.binomials.category_size(category, empty.len());
                 if digit < size {
                     break category;
                 }
                 digit -= size;
             };
             for ((side, promoted), k) in GROUPS.into_iter().zip(category) {
-                let index = take_digit(&mut digit, &choose(empty.len(), k));
-                for place in sequence(index, k, empty.len()).into_iter().rev() {
+                let index = take_digit(&mut digit, &self.binomials.choose(empty.len(), k));
+                for place in self
+                    .binomials
+                    .sequence(index, k, empty.len())
+                    .into_iter()
+                    .rev()
+                {
                     let piece = Piece {
                         side,
                         kind,
@@ -300,7 +322,7 @@ impl Candidates {
         digits.push((j.into(), pairs.into()));
 
         for &(kind, number) in &section.on_board {
-            let base = twin.board_base((kind, number), empty.len());
+            let base = self.bases[&((kind, number), empty.len())].clone();
             let groups = GROUPS.map(|(side, promoted)| {
                 let piece = Piece {
                     side,
@@ -318,7 +340,7 @@ impl Candidates {
                 .categories(kind, number)
                 .into_iter()
                 .take_while(|&c| c != category)
-                .map(|c| Twin::category_size(c, empty.len()))
+                .map(|c| self.binomials.category_size(c, empty.len()))
                 .sum();
             let mut weight = BigUint::from(1_u32);
             for group in groups {
@@ -326,8 +348,8 @@ impl Candidates {
                     .iter()
                     .map(|at| empty.iter().position(|e| e == at).unwrap())
                     .collect();
-                digit += &weight * sequence_index(&places, empty.len());
-                weight *= choose(empty.len(), places.len());
+                digit += &weight * self.binomials.sequence_index(&places, empty.len());
+                weight *= self.binomials.choose(empty.len(), places.len());
                 empty.retain(|at| !group.contains(at));
             }
             digits.push((digit, base));
