@@ -1,5 +1,6 @@
 //! How a command ends, and the exit code that says so.
 
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
 use crate::output::tell;
@@ -11,6 +12,8 @@ pub(crate) enum Ending {
     Done,
     /// It did what it could, and has said on standard error what went wrong.
     Failed,
+    /// It was interrupted and has saved what it had.
+    Interrupted,
 }
 
 /// Why a command could not go on.
@@ -30,6 +33,15 @@ impl Stop {
         Stop::Failed(error.to_string())
     }
 
+    /// What an error of standard output means.
+    pub(crate) fn of_output(error: &io::Error) -> Self {
+        if error.kind() == ErrorKind::BrokenPipe {
+            Stop::Closed
+        } else {
+            Stop::Failed(format!("writing to standard output: {error}"))
+        }
+    }
+
     /// Wrong usage in the words of an error.
     pub(crate) fn usage(error: impl ToString) -> Self {
         Stop::Usage(error.to_string())
@@ -41,6 +53,7 @@ pub(crate) fn exit_code(ending: Result<Ending, Stop>) -> ExitCode {
     ExitCode::from(match ending {
         Ok(Ending::Done) | Err(Stop::Closed) => 0,
         Ok(Ending::Failed) => 1,
+        Ok(Ending::Interrupted) => 130,
         Err(Stop::Failed(why)) => {
             tell(format_args!("error: {why}"));
             1

@@ -10,13 +10,14 @@ mod quantity;
 mod variant;
 
 mod explain;
-mod judging;
 
-#[expect(
-    dead_code,
-    reason = "run, report, verify, export and import call it as they come"
-)]
 mod local;
+mod store;
+
+mod progress;
+mod signals;
+
+mod report;
 
 mod ending;
 mod lines;

@@ -1,7 +1,7 @@
 //! Results on standard output; everything else on standard error.
 
 use std::fmt;
-use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
+use std::io::{self, BufWriter, StdoutLock, Write};
 
 use clap::ValueEnum;
 use serde_json::Value;
@@ -57,7 +57,9 @@ impl Output {
     /// # Errors
     /// If it can't be written, or nobody reads it.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Stop> {
-        self.writer.write_all(text.as_bytes()).map_err(stop)
+        self.writer
+            .write_all(text.as_bytes())
+            .map_err(|error| Stop::of_output(&error))
     }
 
     /// Writes a line.
@@ -65,7 +67,7 @@ impl Output {
     /// # Errors
     /// If it can't be written, or nobody reads it.
     pub(crate) fn line(&mut self, line: impl fmt::Display) -> Result<(), Stop> {
-        writeln!(self.writer, "{line}").map_err(stop)
+        writeln!(self.writer, "{line}").map_err(|error| Stop::of_output(&error))
     }
 
     /// Writes a JSON document on one line.
@@ -81,15 +83,17 @@ impl Output {
     /// # Errors
     /// If it can't be written, or nobody reads it.
     pub(crate) fn flush(&mut self) -> Result<(), Stop> {
-        self.writer.flush().map_err(stop)
+        self.writer.flush().map_err(|error| Stop::of_output(&error))
     }
 }
 
-fn stop(error: io::Error) -> Stop {
-    if error.kind() == ErrorKind::BrokenPipe {
-        Stop::Closed
-    } else {
-        Stop::Failed(format!("writing to standard output: {error}"))
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::fmt::Write;
 
-use kazoe_common::census::Judge;
+use kazoe_common::census::{Judge, Ruling};
 use kazoe_common::game::{Position, Rules, Side, Variant};
 use serde_json::json;
 
 use crate::ending::{Ending, Stop};
 use crate::explain::Explanation;
-use crate::judging::{Judgement, judge};
 use crate::lines::answer_each;
 use crate::output::{FormArgs, JSON_VERSION, Output};
 use crate::position;
@@ -62,9 +61,13 @@ impl Args {
                 Side::Black => position,
                 Side::White => rules.exchanged(&position),
             };
-            let judgement = judge(&rules, &judges, &black, !self.no_mirror);
+            let ruling = if self.no_mirror {
+                judges.rule_unfolded(&black, None)
+            } else {
+                judges.rule(&black, None)
+            };
             let explanation = if self.explain {
-                Some(Explanation::of(&rules, &judges, &black, judgement)?)
+                Some(Explanation::of(&rules, &judges, &black, ruling)?)
             } else {
                 None
             };
@@ -72,7 +75,7 @@ impl Args {
                 rules: &rules,
                 position,
                 twin: (black != position).then_some(black),
-                judgement,
+                ruling,
                 explanation,
             };
             if self.form.json() {
@@ -90,15 +93,15 @@ struct Answer<'a> {
     position: Position<u128>,
     /// What was judged instead, with White to move.
     twin: Option<Position<u128>>,
-    judgement: Judgement,
+    ruling: Ruling,
     explanation: Option<Explanation>,
 }
 
 impl Answer<'_> {
     fn write_text(&self, text: &mut String) {
         self.rules.write_sfen(&self.position, text);
-        let _ = write!(text, "\t{}\t", self.judgement.outcome.name());
-        if let Some(depth) = self.judgement.depth {
+        let _ = write!(text, "\t{}\t", self.ruling.outcome.name());
+        if let Some(depth) = self.ruling.depth {
             let _ = write!(text, "{depth}");
         }
         text.push('\n');
@@ -116,8 +119,8 @@ impl Answer<'_> {
         let mut document = json!({
             "version": JSON_VERSION,
             "sfen": self.rules.sfen(&self.position),
-            "outcome": self.judgement.outcome.name(),
-            "depth": self.judgement.depth,
+            "outcome": self.ruling.outcome.name(),
+            "depth": self.ruling.depth,
         });
         if let Some(explanation) = &self.explanation {
             if let Some(twin) = &self.twin {

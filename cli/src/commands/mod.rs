@@ -1,14 +1,23 @@
 //! The commands, one a file: each has its arguments, with help and examples, and its flow.
 
+mod campaigns;
+mod export;
+mod import;
 mod judge;
 mod perft;
 mod predecessors;
 mod rank;
+mod report;
+mod run;
 mod sample;
 mod size;
 mod unrank;
+mod verify;
+
+use std::env::consts::{ARCH, OS};
 
 use clap::{Parser, Subcommand};
+use kazoe_common::census::Arm;
 
 use crate::ending::{Ending, Stop};
 use crate::output::Output;
@@ -32,7 +41,7 @@ pub(crate) struct Cli {
     #[arg(short = 'V', long)]
     version: bool,
 
-    /// With --version: also how the program was built.
+    /// With --version: also the kernel in use, and the machine.
     #[arg(long, requires = "version")]
     verbose: bool,
 
@@ -42,7 +51,9 @@ pub(crate) struct Cli {
 
 const GUIDE_AFTER_HELP: &str = "\
 Examples:
-  kazoe size shogi
+  kazoe run
+  kazoe run shogi --samples 5M
+  kazoe report --format md
   kazoe judge minishogi --explain 'rbsgk/4p/5/P4/KGSBR b - 1'
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted and saved.
@@ -51,6 +62,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted and saved.
 const GUIDE: &str = "\
 kazoe counts the reachable positions of shogi-family games.
 
+  kazoe run                    count mini shogi, with 10 million samples
+  kazoe report                 what was found, beside the published figures
   kazoe size shogi             how many candidate positions there are, exactly
   kazoe unrank minishogi 0     the position with a number
   kazoe --help                 all commands; every one has examples in its --help
@@ -58,6 +71,12 @@ kazoe counts the reachable positions of shogi-family games.
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::Args),
+    Report(report::Args),
+    Campaigns(campaigns::Args),
+    Verify(verify::Args),
+    Export(export::Args),
+    Import(import::Args),
     Size(size::Args),
     Unrank(unrank::Args),
     Rank(rank::Args),
@@ -68,20 +87,34 @@ enum Command {
 }
 
 impl Cli {
+    fn version(&self, output: &mut Output) -> Result<Ending, Stop> {
+        output.line(format_args!("kazoe {}", env!("CARGO_PKG_VERSION")))?;
+        if self.verbose {
+            let (used, there) = (Arm::detect().name(), Arm::available());
+            let there: Vec<_> = there.into_iter().map(Arm::name).collect();
+            output.line(format_args!("kernel {used} (here: {})", there.join(", ")))?;
+            output.line(format_args!("for {} {}", ARCH, OS))?;
+        }
+        Ok(Ending::Done)
+    }
+
     /// Does what was typed.
     ///
     /// # Errors
     /// If it can't go on.
     pub(crate) fn obey(&self, output: &mut Output) -> Result<Ending, Stop> {
         match &self.command {
-            _ if self.version => {
-                output.line(format_args!("kazoe {}", env!("CARGO_PKG_VERSION")))?;
-                Ok(Ending::Done)
-            }
+            _ if self.version => self.version(output),
             None => {
                 output.text(GUIDE)?;
                 Ok(Ending::Done)
             }
+            Some(Command::Run(args)) => args.run(output),
+            Some(Command::Report(args)) => args.run(output),
+            Some(Command::Campaigns(args)) => args.run(output),
+            Some(Command::Verify(args)) => args.run(output),
+            Some(Command::Export(args)) => args.run(output),
+            Some(Command::Import(args)) => args.run(output),
             Some(Command::Size(args)) => args.run(output),
             Some(Command::Unrank(args)) => args.run(output),
             Some(Command::Rank(args)) => args.run(output),

@@ -2,12 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use kazoe_common::game::{Rules, Variant};
+use kazoe_common::census::Outcome;
+use kazoe_common::game::{Position, Rules, Variant};
 use serde_json::json;
 
 use crate::ending::{Ending, Stop};
 use crate::explain::played;
-use crate::judging::local_obstacle;
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::variant;
 
@@ -59,5 +59,18 @@ impl Args {
             ControlFlow::Continue(()) => Ok(Ending::Done),
             ControlFlow::Break(stop) => Err(stop),
         }
+    }
+}
+
+/// The filter that no position after a legal move fails, and that this one does.
+fn local_obstacle(rules: &Rules<u128>, position: &Position<u128>) -> Option<Outcome> {
+    if rules.has_two_pawns(position) {
+        Some(Outcome::TwoPawns)
+    } else if rules.has_immobile(position) {
+        Some(Outcome::Immobile)
+    } else if rules.in_check(position, position.turn().other()) {
+        Some(Outcome::InCheck)
+    } else {
+        None
     }
 }

@@ -9,7 +9,6 @@ use rayon::prelude::{ParallelIterator, ParallelSlice};
 use serde_json::json;
 
 use crate::ending::{Ending, Stop};
-use crate::judging::judge;
 use crate::output::{FormArgs, JSON_VERSION, Output};
 use crate::quantity;
 use crate::variant;
@@ -63,8 +62,8 @@ impl Args {
         let sampler = Sampler::new(&candidates, self.seed);
         let write = |index: u64, rank: Rank, text: &mut String| -> Result<(), Stop> {
             let position = candidates.unrank(rank).map_err(Stop::failed)?;
-            let judgement = judge(&rules, &judges, &position, true);
-            let outcome = judgement.outcome.name();
+            let ruling = judges.rule(&position, None);
+            let outcome = ruling.outcome.name();
             if self.form.json() {
                 let document = json!({
                     "version": JSON_VERSION,
@@ -72,14 +71,14 @@ impl Args {
                     "rank": rank.to_string(),
                     "sfen": rules.sfen(&position),
                     "outcome": outcome,
-                    "depth": judgement.depth,
+                    "depth": ruling.depth,
                 });
                 let _ = writeln!(text, "{document}");
             } else {
                 let _ = write!(text, "{index}\t{rank}\t");
                 rules.write_sfen(&position, text);
                 let _ = write!(text, "\t{outcome}\t");
-                if let Some(depth) = judgement.depth {
+                if let Some(depth) = ruling.depth {
                     let _ = write!(text, "{depth}");
                 }
                 text.push('\n');

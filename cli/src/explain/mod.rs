@@ -7,11 +7,9 @@ mod path;
 
 use std::fmt::Write;
 
-use kazoe_common::census::{Judge, Outcome};
+use kazoe_common::census::{Judge, Outcome, Ruling};
 use kazoe_common::game::{Bits, Position, Rules, Square};
 use serde_json::{Value, json};
-
-use crate::judging::{Judgement, judge};
 
 use path::Path;
 pub(crate) use path::played;
@@ -20,32 +18,33 @@ pub(crate) use path::played;
 pub(crate) struct Explanation {
     lines: Vec<String>,
     path: Option<Path>,
-    image: Option<(String, Judgement)>,
+    image: Option<(String, Ruling)>,
 }
 
 impl Explanation {
-    /// Explains the judgement of a position with Black to move.
+    /// Explains the ruling on a position with Black to move.
     ///
     /// # Errors
-    /// If the evidence does not support the judgement: a fault in the program.
+    /// If the evidence does not support the ruling: a fault in the program.
     pub(crate) fn of(
         rules: &Rules<u128>,
         judges: &Judge<u128>,
         position: &Position<u128>,
-        judgement: Judgement,
+        ruling: Ruling,
     ) -> Result<Self, String> {
         let mut explanation = Explanation {
             lines: Vec::new(),
             path: None,
             image: None,
         };
-        match judgement.outcome {
+        match ruling.outcome {
             Outcome::Mirrored => {
                 let image = rules.mirrored(position);
                 let sfen = rules.sfen(&image);
-                let judged = judge(rules, judges, &image, true);
+                let judged = judges.rule(&image, None);
                 explanation.lines.push(format!(
-                    "It is greater than its left-right mirror image, which stands for both: {sfen} is {judged}."
+                    "It is greater than its left-right mirror image, which stands for both: {sfen} is {}.",
+                    described(judged)
                 ));
                 explanation.image = Some((sfen, judged));
             }
@@ -53,7 +52,7 @@ impl Explanation {
             Outcome::Immobile => explanation.lines = filters::immobile(rules, position),
             Outcome::InCheck => explanation.lines = filters::in_check(rules, position),
             Outcome::Unreachable => {
-                explanation.lines = if judgement.depth == Some(0) {
+                explanation.lines = if ruling.depth == Some(0) {
                     last_move::why_none(rules, position)
                 } else {
                     ancestors::describe(rules, position)
@@ -96,6 +95,14 @@ impl Explanation {
                 "depth": judged.depth,
             });
         }
+    }
+}
+
+/// An outcome with its depth.
+fn described(ruling: Ruling) -> String {
+    match ruling.depth {
+        Some(depth) => format!("{} (depth {depth})", ruling.outcome),
+        None => ruling.outcome.to_string(),
     }
 }
 

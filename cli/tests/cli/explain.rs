@@ -68,6 +68,29 @@ fn paths_of_shogi_replay() {
 }
 
 #[test]
+fn a_path_is_told_move_by_move() {
+    let sfen = "rbsgk/4p/5/P4/KGSBR b - 1";
+    let told = kazoe(&["judge", "minishogi", "--explain", sfen]).silent();
+    let mut told = told.lines();
+    assert_eq!(told.next(), Some(format!("{sfen}\treachable\t").as_str()));
+    let (count, rest) = told
+        .next()
+        .and_then(|line| line.trim_start().split_once(' '))
+        .expect("a number of moves");
+    assert!(rest.starts_with("legal moves lead here from "), "{rest}");
+    assert!(
+        rest.ends_with(", each checked by the forward rules:"),
+        "{rest}"
+    );
+    let moves: Vec<&str> = told
+        .flat_map(|line| line.strip_prefix("    ").unwrap().split(' '))
+        .collect();
+    assert_eq!(moves.len().to_string(), count);
+    let parsed = moves.iter().map(|m| Variant::MINISHOGI.parse_move(m));
+    assert!(parsed.into_iter().all(|m| m.is_ok()), "{moves:?}");
+}
+
+#[test]
 fn white_to_move_names_the_twin() {
     let told = kazoe(&[
         "judge",

@@ -55,5 +55,10 @@ fn the_version_is_the_crates() {
     assert_eq!(version, format!("kazoe {}\n", env!("CARGO_PKG_VERSION")));
     assert_eq!(kazoe(&["-V"]).silent(), version);
     let verbose = kazoe(&["--version", "--verbose"]).silent();
-    assert!(verbose.starts_with(&version));
+    let kernel = verbose.lines().nth(1).expect("a second line");
+    assert!(kernel.starts_with("kernel "), "{verbose}");
+    assert!(
+        verbose.starts_with(&version) && kernel.contains("portable"),
+        "{verbose}"
+    );
 }

@@ -6,7 +6,10 @@ mod support;
 mod data;
 
 mod bad_input;
+mod bad_stores;
 mod explain;
 mod help;
 mod known_cases;
+mod ledgers;
+mod runs;
 mod streams;

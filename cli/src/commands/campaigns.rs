@@ -1,0 +1,71 @@
+//! `kazoe campaigns`: what a database holds.
+
+use kazoe_common::census::Outcome;
+use kazoe_coordinator::ledger::Ledger;
+use serde_json::json;
+
+use crate::ending::{Ending, Stop};
+use crate::output::{FormArgs, JSON_VERSION, Output};
+use crate::store::{self, StoreArgs};
+
+/// List the campaigns, oldest first.
+///
+/// One a line: id, variant, seed, cap, samples there, samples wanted, state; between tabs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  kazoe campaigns
+  kazoe campaigns --db other.db --json")]
+pub(super) struct Args {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    #[command(flatten)]
+    form: FormArgs,
+}
+
+impl Args {
+    pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        store::block_on(async {
+            let ledger = self.store.read().await?;
+            for record in ledger.campaigns().await.map_err(Stop::failed)? {
+                let snapshot = ledger.snapshot(&record.id).await.map_err(Stop::failed)?;
+                let campaign = &record.campaign;
+                let state = if snapshot.is_complete() {
+                    "complete"
+                } else {
+                    record.pace.name()
+                };
+                if self.form.json() {
+                    output.json(&json!({
+                        "version": JSON_VERSION,
+                        "campaign": record.id,
+                        "variant": campaign.variant.id,
+                        "population": campaign.population.name(),
+                        "design": campaign.design.name(),
+                        "seed": campaign.seed.to_string(),
+                        "cap": campaign.cap,
+                        "wanted_samples": record.cut.samples,
+                        "accepted_samples": snapshot.accepted_samples,
+                        "reachable": snapshot.prefix.tally.of(Outcome::Reachable),
+                        "digest": snapshot.prefix.tally.digest.to_string(),
+                        "state": state,
+                    }))?;
+                } else {
+                    output.line(format_args!(
+                        "{}\t{}\t{}\t{}\t{}\t{}\t{state}",
+                        record.id,
+                        campaign.variant.id,
+                        campaign.seed,
+                        campaign
+                            .cap
+                            .map_or_else(|| "none".to_owned(), |cap| cap.to_string()),
+                        snapshot.accepted_samples,
+                        record.cut.samples,
+                    ))?;
+                }
+            }
+            Ok(Ending::Done)
+        })
+    }
+}

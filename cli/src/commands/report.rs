@@ -1,0 +1,51 @@
+//! `kazoe report`: what a campaign found.
+
+use crate::ending::{Ending, Stop};
+use crate::output::Output;
+use crate::report::{Findings, ReportForm};
+use crate::store::{self, StoreArgs};
+
+/// Print what a campaign found so far.
+///
+/// The funnel beside the figures of others, the unreachable by depth, L and E of the published search,
+/// and the estimate with its intervals, each with what it promises. All figures are those of the prefix:
+/// the finished segments from the first on without a gap.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  kazoe report
+  kazoe report shogi --format md > shogi.md
+  kazoe report 3f2a --json
+  kazoe report --format csv | grep '^funnel'")]
+pub(super) struct Args {
+    /// The campaign: its id or the beginning of it, or a game [default: the newest].
+    campaign: Option<String>,
+
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// How the report is written.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+    format: ReportForm,
+
+    /// The same as --format json.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl Args {
+    pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        let form = if self.json {
+            ReportForm::Json
+        } else {
+            self.format
+        };
+        store::block_on(async {
+            let ledger = self.store.read().await?;
+            let record = store::find(&ledger, self.campaign.as_deref()).await?;
+            let findings = Findings::gather(&ledger, record, &self.store).await?;
+            output.text(&findings.render(form))?;
+            Ok(Ending::Done)
+        })
+    }
+}

@@ -1,0 +1,237 @@
+//! `kazoe run`: count on this machine.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kazoe_common::census::{Campaign, Counter, Cut};
+use kazoe_common::estimate::numerals::grouped;
+use kazoe_common::game::Variant;
+use kazoe_common::population::Candidates;
+use kazoe_coordinator::ledger::{CampaignRecord, Ledger, Snapshot, SqliteLedger, Submitted};
+use kazoe_worker::session::Progress as Session;
+use kazoe_worker::stop::{Order, Stop as StopRequest};
+
+use crate::ending::{Ending, Stop};
+use crate::local::{self, Census, SEGMENT_BLOCKS};
+use crate::output::{FormArgs, Output, tell};
+use crate::progress::{Progress, duration};
+use crate::quantity;
+use crate::report::{Findings, ReportForm, running, typed};
+use crate::signals;
+use crate::store::{self, StoreArgs};
+use crate::variant;
+
+/// Samples of a campaign that nobody said more about.
+const SAMPLES: u64 = 10_000_000;
+
+/// How often the running estimate is made.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Count a game's reachable positions on this machine.
+///
+/// Begins a campaign, or resumes it where it stopped, or extends it to more samples: the database knows
+/// every segment that is finished. Ctrl-C stops and saves; the same command goes on. At the end comes
+/// the report (see 'kazoe report --help').
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  kazoe run                                   mini shogi, 10 million samples
+  kazoe run shogi --samples 5M
+  kazoe run minishogi --samples 100M          extends the campaign of 10 million
+  kazoe run shogi --seed 2 --db second.db --json > report.json")]
+pub(super) struct Args {
+    /// The game: shogi or minishogi.
+    #[arg(default_value = "minishogi", value_parser = variant::parse)]
+    variant: &'static Variant,
+
+    /// How many samples: 10M, 5e9, 1_000_000 [default: those that the campaign has, or 10M].
+    #[arg(short = 'n', long, value_name = "N", value_parser = quantity::parse, allow_hyphen_values = true)]
+    samples: Option<u64>,
+
+    /// The campaign's seed, 0 to 2^64 - 1.
+    #[arg(long, value_name = "S", default_value = "1", value_parser = quantity::parse, allow_hyphen_values = true)]
+    seed: u64,
+
+    /// How many threads compute [default: as many as there are cores].
+    #[arg(short = 't', long, value_name = "T", value_parser = threads, allow_hyphen_values = true)]
+    threads: Option<usize>,
+
+    /// Blocks of 4,096 samples in a segment; fixed when a campaign begins [default: 64].
+    #[arg(long, value_name = "BLOCKS", value_parser = quantity::parse, allow_hyphen_values = true)]
+    segment: Option<u64>,
+
+    /// The most positions that one search may expand; such a campaign is another one [default: none].
+    #[arg(long, value_name = "N", value_parser = quantity::parse, allow_hyphen_values = true)]
+    cap: Option<u64>,
+
+    #[command(flatten)]
+    store: StoreArgs,
+
+    #[command(flatten)]
+    form: FormArgs,
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match quantity::parse(text).map_err(|error| error.to_string())? {
+        0 => Err("at least one thread computes".to_owned()),
+        n @ 1..=4096 => usize::try_from(n).map_err(|error| error.to_string()),
+        _ => Err("more than 4096 threads".to_owned()),
+    }
+}
+
+impl Args {
+    pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        // What can't be is refused before a file is made.
+        Cut::new(
+            self.samples.unwrap_or(SAMPLES),
+            self.segment.unwrap_or(SEGMENT_BLOCKS),
+        )
+        .map_err(Stop::usage)?;
+        store::block_on(self.count(output))
+    }
+
+    async fn count(&self, output: &mut Output) -> Result<Ending, Stop> {
+        let campaign = Campaign {
+            cap: self.cap,
+            ..Campaign::new(self.variant, self.seed)
+        };
+        let stop = Arc::new(StopRequest::new());
+        let census = Arc::new(Census(Counter::new(&campaign).map_err(Stop::failed)?));
+        let ledger = self.store.write().await?;
+        signals::watch(Arc::clone(&stop))?;
+        let (record, before) = self.begin(&ledger, &campaign, &census).await?;
+        if !before.is_complete() {
+            self.compute(&ledger, &record, &before, census, &stop)
+                .await?;
+        }
+        let after = ledger.snapshot(&record.id).await.map_err(Stop::failed)?;
+        if !after.is_complete() {
+            return Ok(self.unfinished(&record, &after, stop.order()));
+        }
+        let findings = Findings::gather(&ledger, record, &self.store).await?;
+        let form = if self.form.json() {
+            ReportForm::Json
+        } else {
+            ReportForm::Text
+        };
+        output.text(&findings.render(form))?;
+        ledger.close().await;
+        Ok(Ending::Done)
+    }
+
+    /// Submits, resumes or extends the campaign, and says which.
+    async fn begin(
+        &self,
+        ledger: &SqliteLedger,
+        campaign: &Campaign,
+        census: &Census,
+    ) -> Result<(CampaignRecord, Snapshot), Stop> {
+        let known = ledger.campaigns().await.map_err(Stop::failed)?;
+        let known = known.iter().find(|record| record.campaign == *campaign);
+        let samples = self
+            .samples
+            .or(known.map(|record| record.cut.samples))
+            .unwrap_or(SAMPLES);
+        let blocks = self
+            .segment
+            .or(known.map(|record| record.cut.segment_blocks))
+            .unwrap_or(SEGMENT_BLOCKS);
+        let cut = Cut::new(samples, blocks).map_err(Stop::usage)?;
+        let (record, how) = local::begin(ledger, campaign.clone(), cut, census)
+            .await
+            .map_err(Stop::failed)?;
+        let snapshot = ledger.snapshot(&record.id).await.map_err(Stop::failed)?;
+        let (name, id) = (campaign.variant.name, &record.id);
+        let (wanted, there) = (
+            grouped(record.cut.samples),
+            grouped(snapshot.accepted_samples),
+        );
+        let path = self.store.path.display();
+        tell(match how {
+            Submitted::New => format!(
+                "Counting {name} with {wanted} samples, seed {}: campaign {id} in {path}.",
+                campaign.seed
+            ),
+            Submitted::Extended { from } => format!(
+                "Extending campaign {id} of {name} in {path} from {} to {wanted} samples; {there} are there already.",
+                grouped(from)
+            ),
+            Submitted::Existing | Submitted::Fewer { .. } if snapshot.is_complete() => {
+                format!("Campaign {id} of {name} in {path} is complete: {wanted} samples.")
+            }
+            Submitted::Existing | Submitted::Fewer { .. } => format!(
+                "Resuming campaign {id} of {name} in {path}: {there} of {wanted} samples are there already."
+            ),
+        });
+        if let Submitted::Fewer { asked } = how {
+            tell(format_args!(
+                "It has more samples than the {} asked for now; they stay.",
+                grouped(asked)
+            ));
+        }
+        if record.cut.segment_blocks != blocks {
+            tell(format_args!(
+                "Its segments have {} blocks; that was fixed when it began.",
+                record.cut.segment_blocks
+            ));
+        }
+        Ok((record, snapshot))
+    }
+
+    /// Works until the campaign is complete or somebody wants a stop.
+    async fn compute(
+        &self,
+        ledger: &SqliteLedger,
+        record: &CampaignRecord,
+        before: &Snapshot,
+        census: Arc<Census>,
+        stop: &Arc<StopRequest>,
+    ) -> Result<(), Stop> {
+        let threads = match self.threads {
+            Some(threads) => threads,
+            None => std::thread::available_parallelism().map_or(1, usize::from),
+        };
+        let campaign = &record.campaign;
+        let candidates = Candidates::new(campaign.variant).map_err(Stop::failed)?;
+        let estimate = |at: &Snapshot| running(campaign, candidates.size(), &at.prefix.counted());
+        let mut progress = Progress::new(record.cut.samples, before.accepted_samples);
+        progress.set_estimate(estimate(before));
+        let mut looked = Instant::now();
+        let told = |session: &Session, at: &Snapshot| {
+            if looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                progress.set_estimate(estimate(at));
+            }
+            let begun = session.computed.saturating_sub(session.delivered);
+            progress.set(at.accepted_samples + begun, session.rate);
+        };
+        let worked = local::run(ledger, record, census, threads, Arc::clone(stop), told).await;
+        progress.end();
+        let (summary, _) = worked.map_err(Stop::failed)?;
+        tell(format_args!(
+            "{} samples computed in {} on {threads} thread{}.",
+            grouped(summary.progress.delivered),
+            duration(summary.progress.elapsed.as_secs()),
+            if threads == 1 { "" } else { "s" }
+        ));
+        Ok(())
+    }
+
+    /// Says how to go on.
+    fn unfinished(&self, record: &CampaignRecord, after: &Snapshot, order: Order) -> Ending {
+        let (there, wanted) = (grouped(after.accepted_samples), grouped(record.cut.samples));
+        if order == Order::Run {
+            tell(format_args!(
+                "error: {there} of {wanted} samples are there, and no more can be had now: \
+                 {} segments are disputed, {} set aside.",
+                after.counts.disputed, after.counts.set_aside
+            ));
+            return Ending::Failed;
+        }
+        tell(format_args!(
+            "Saved: {there} of {wanted} samples. To go on: {}",
+            typed::run(&record.campaign, Some(record.cut.samples), &self.store)
+        ));
+        Ending::Interrupted
+    }
+}

@@ -1,0 +1,207 @@
+//! `kazoe verify`: random segments, computed again.
+
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use kazoe_common::census::{BLOCK, Campaign, Counter, Cut};
+use kazoe_common::estimate::numerals::grouped;
+use kazoe_coordinator::ledger::{Ledger, SelfTest};
+use kazoe_coordinator::tally_text;
+use kazoe_worker::compute::Count;
+use kazoe_worker::stop::Stop as StopRequest;
+use serde_json::json;
+
+use super::import;
+use crate::ending::{Ending, Stop};
+use crate::local::Census;
+use crate::local::verify::{Checker, Difference, Verified};
+use crate::output::{FormArgs, JSON_VERSION, Output, tell};
+use crate::quantity;
+use crate::store::{self, StoreArgs};
+
+/// Compute random segments again and compare their whole tallies and witnesses.
+///
+/// Writes nothing. Every difference is an error that names the segment and both tallies; exit code 1.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  kazoe verify
+  kazoe verify shogi --share 0.1%
+  kazoe verify minishogi-3f2a81c04d.ledger.tsv --share 100%
+  kazoe verify --share 5% --seed 42")]
+pub(super) struct Args {
+    /// The campaign: its id or the beginning of it, or a game; or a ledger file [default: the newest
+    /// campaign].
+    #[arg(value_name = "CAMPAIGN|FILE")]
+    what: Option<String>,
+
+    /// Which share of the segments, at least one segment.
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = share, allow_hyphen_values = true)]
+    share: f64,
+
+    /// Which segments: the same seed chooses the same ones [default: others each time].
+    #[arg(long, value_name = "S", value_parser = quantity::parse, allow_hyphen_values = true)]
+    seed: Option<u64>,
+
+    #[command(flatten)]
+    store: StoreArgs,
+
+    #[command(flatten)]
+    form: FormArgs,
+}
+
+/// Reads `1%`, `0.5%` or `0.01`, more than nothing and at most everything.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number, 100.0),
+        None => (text, 1.0),
+    };
+    let share = number.trim().parse::<f64>().map(|number| number / scale);
+    match share {
+        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
+        Ok(_) => Err("a share is more than 0% and at most 100%".to_owned()),
+        Err(_) => Err("expected a share, as in 1% or 0.01".to_owned()),
+    }
+}
+
+impl Args {
+    pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
+        let file = self.what.as_ref().map(PathBuf::from);
+        let file = file.filter(|path| path.is_file() || path.to_string_lossy().ends_with(".tsv"));
+        let (campaign, verified) = store::block_on(async {
+            match &file {
+                Some(path) => self.check_file(path, seed).await,
+                None => self.check_campaign(seed).await,
+            }
+        })?;
+        self.conclude(&campaign, &verified, seed, output)
+    }
+
+    async fn check_file(&self, path: &Path, seed: u64) -> Result<(Campaign, Verified), Stop> {
+        let file = import::open(path)?;
+        let header = file.header().clone();
+        let checker = self.checker(&header.campaign, header.cut, seed, &header.self_tests)?;
+        let verified = checker
+            .file(file)
+            .await
+            .map_err(|error| import::wrong(path, &error))?;
+        Ok((header.campaign, verified))
+    }
+
+    async fn check_campaign(&self, seed: u64) -> Result<(Campaign, Verified), Stop> {
+        let ledger = self.store.read().await?;
+        let record = store::find(&ledger, self.what.as_deref()).await?;
+        let theirs = ledger.self_tests(&record.id).await.map_err(Stop::failed)?;
+        let checker = self.checker(&record.campaign, record.cut, seed, &theirs)?;
+        let verified = checker
+            .ledger(&ledger, &record)
+            .await
+            .map_err(Stop::failed)?;
+        Ok((record.campaign, verified))
+    }
+
+    /// A checker, if this build passes the self-test.
+    fn checker(
+        &self,
+        campaign: &Campaign,
+        cut: Cut,
+        seed: u64,
+        self_tests: &[SelfTest],
+    ) -> Result<Checker, Stop> {
+        let census = Arc::new(Census(Counter::new(campaign).map_err(Stop::failed)?));
+        for test in self_tests {
+            let (computed, _) = census.block(test.block, BLOCK);
+            if computed != test.tally {
+                return Err(Stop::failed(format_args!(
+                    "the self-test of block {} differs: stored [{}], computed [{}]",
+                    test.block,
+                    tally_text::write(&test.tally),
+                    tally_text::write(&computed)
+                )));
+            }
+        }
+        let stop = Arc::new(StopRequest::new());
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Checker::start(census, cut, threads, self.share, seed, stop).map_err(Stop::failed)
+    }
+
+    fn conclude(
+        &self,
+        campaign: &Campaign,
+        verified: &Verified,
+        seed: u64,
+        output: &mut Output,
+    ) -> Result<Ending, Stop> {
+        let id = campaign.id();
+        let differences = &verified.differences;
+        if self.form.json() {
+            let segments: Vec<_> = differences.iter().map(|one| one.segment).collect();
+            output.json(&json!({
+                "version": JSON_VERSION,
+                "campaign": id,
+                "segments": verified.segments,
+                "checked_segments": verified.checked,
+                "checked_samples": verified.samples,
+                "seed": seed.to_string(),
+                "different_segments": segments,
+            }))?;
+        } else if verified.segments == 0 {
+            output.line(format_args!("{id}\tno segments yet"))?;
+        } else {
+            let found = match differences.len() {
+                0 => "all equal".to_owned(),
+                n => format!("{n} DIFFERENT"),
+            };
+            output.line(format_args!(
+                "{id}\t{} of {} segments computed again, {} samples, seed {seed}: {found}",
+                grouped(verified.checked),
+                grouped(verified.segments),
+                grouped(verified.samples),
+            ))?;
+        }
+        output.flush()?;
+        for one in differences {
+            tell(describe(one));
+        }
+        Ok(if differences.is_empty() {
+            Ending::Done
+        } else {
+            Ending::Failed
+        })
+    }
+}
+
+fn describe(one: &Difference) -> String {
+    let segment = one.segment;
+    if one.stored == one.computed {
+        return format!("error: segment {segment} has other witnesses");
+    }
+    format!(
+        "error: segment {segment} differs: stored [{}], computed [{}]",
+        tally_text::write(&one.stored),
+        tally_text::write(&one.computed)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_percent_or_plain() {
+        assert_eq!(share("1%"), Ok(0.01));
+        assert_eq!(share("0.5 %"), Ok(0.005));
+        assert_eq!(share("0.25"), Ok(0.25));
+        assert_eq!(share("100%"), Ok(1.0));
+        let range = Err("a share is more than 0% and at most 100%".to_owned());
+        for text in ["0%", "-1%", "101%", "1.5", "nan", "inf"] {
+            assert_eq!(share(text), range, "{text}");
+        }
+        let number = Err("expected a share, as in 1% or 0.01".to_owned());
+        for text in ["", "%", "one", "1%%"] {
+            assert_eq!(share(text), number, "{text}");
+        }
+    }
+}

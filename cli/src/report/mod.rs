@@ -1,0 +1,141 @@
+//! What a campaign found, for every kind of reader.
+
+mod csv;
+mod json;
+mod markdown;
+mod tables;
+mod text;
+pub(crate) mod typed;
+
+use std::fmt;
+
+use clap::ValueEnum;
+use kazoe_common::census::{Campaign, Tally};
+use kazoe_common::estimate::{Report, Running, numerals};
+use kazoe_common::population::Candidates;
+use kazoe_coordinator::ledger::{BuildShare, CampaignRecord, Ledger, Snapshot, SqliteLedger};
+use num_bigint::BigUint;
+
+use crate::ending::Stop;
+use crate::store::StoreArgs;
+
+/// How a report is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportForm {
+    /// Tables for a terminal.
+    #[default]
+    Text,
+    /// Markdown.
+    Md,
+    /// One JSON document with a version.
+    Json,
+    /// One figure a line: section, item, figure, value.
+    Csv,
+}
+
+/// A campaign's report with where it comes from.
+pub(crate) struct Findings {
+    record: CampaignRecord,
+    snapshot: Snapshot,
+    report: Report,
+    builds: Vec<BuildShare>,
+    store: StoreArgs,
+}
+
+impl Findings {
+    /// Reads what the ledger holds of a campaign.
+    ///
+    /// # Errors
+    /// If the ledger fails.
+    pub(crate) async fn gather(
+        ledger: &SqliteLedger,
+        record: CampaignRecord,
+        store: &StoreArgs,
+    ) -> Result<Self, Stop> {
+        let candidates = Candidates::new(record.campaign.variant).map_err(Stop::failed)?;
+        let snapshot = ledger.snapshot(&record.id).await.map_err(Stop::failed)?;
+        let witnesses = ledger
+            .witnesses(&record.id, 0..snapshot.prefix.segments)
+            .await
+            .map_err(Stop::failed)?;
+        let builds = ledger.builds(&record.id).await.map_err(Stop::failed)?;
+        let report = Report::new(
+            &record.campaign,
+            candidates.size(),
+            &candidates.self_mirrored(),
+            &snapshot.prefix.counted(),
+            &witnesses,
+        );
+        Ok(Findings {
+            record,
+            snapshot,
+            report,
+            builds,
+            store: store.clone(),
+        })
+    }
+
+    /// The report as a text that ends with a newline.
+    pub(crate) fn render(&self, form: ReportForm) -> String {
+        match form {
+            ReportForm::Text => text::render(self),
+            ReportForm::Md => markdown::render(self),
+            ReportForm::Json => json::render(self),
+            ReportForm::Csv => csv::render(self),
+        }
+    }
+
+    /// The command that goes on from here.
+    fn next_command(&self) -> String {
+        let campaign = &self.record.campaign;
+        if self.snapshot.is_complete() {
+            let more = self.record.cut.samples.checked_mul(10);
+            typed::run(campaign, more, &self.store)
+        } else {
+            typed::run(campaign, Some(self.record.cut.samples), &self.store)
+        }
+    }
+}
+
+/// The running estimate with its interval, or that there is none yet.
+pub(crate) fn running(campaign: &Campaign, size: &BigUint, prefix: &Tally) -> String {
+    match Running::new(campaign, size, prefix) {
+        None => "no estimate yet".to_owned(),
+        Some(now) => {
+            let digits = numerals::significant_digits(&now.interval, 2);
+            format!(
+                "so far {}, anytime-valid 99.73% interval {}",
+                numerals::nearest(&now.estimate, digits),
+                numerals::interval(&now.interval, 2)
+            )
+        }
+    }
+}
+
+/// Which positions are counted, for people.
+fn convention(folded: bool) -> &'static str {
+    if folded {
+        "folded: Black to move, a position and its left-right mirror image counted once"
+    } else {
+        "unfolded: Black to move, mirror images counted apart"
+    }
+}
+
+/// Whether the figures agree with those of others.
+struct Agreement<'a>(&'a Report);
+
+impl fmt::Display for Agreement<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.greatest_z() {
+            None => write!(f, "there is nothing to compare with"),
+            Some(z) if z < 3.0 => write!(
+                f,
+                "agrees with the figures of others: the greatest |z| is {z:.2}, below 3"
+            ),
+            Some(z) => write!(
+                f,
+                "DOES NOT AGREE with the figures of others: the greatest |z| is {z:.2}, not below 3"
+            ),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The report on a terminal.
+
+use std::fmt::Write;
+
+use kazoe_common::estimate::numerals::{self, grouped};
+use kazoe_common::estimate::{Folding, Method, Report};
+
+use super::tables::{Table, depths, funnel, paths};
+use super::{Agreement, Findings, convention};
+
+pub(super) fn render(findings: &Findings) -> String {
+    let (report, snapshot) = (&findings.report, &findings.snapshot);
+    let campaign = &findings.record.campaign;
+    let mut text = String::new();
+    let mut line = |line: String| {
+        let _ = writeln!(text, "{line}");
+    };
+    line(format!("Reachable positions of {}", campaign.variant.name));
+    line(String::new());
+    line(format!(
+        "campaign  {}: {}, {} of {} positions, design {}, seed {}{}",
+        findings.record.id,
+        campaign.variant.id,
+        campaign.population.name(),
+        grouped(report.size.clone()),
+        campaign.design.name(),
+        campaign.seed,
+        campaign
+            .cap
+            .map_or_else(String::new, |cap| format!(", cap {cap}")),
+    ));
+    line(format!("samples   {}", samples(findings)));
+    line(String::new());
+    line("Funnel".to_owned());
+    table(&funnel(report), &mut line);
+    line(String::new());
+    line("Unreachable, by the most plies that can be traced back".to_owned());
+    table(&depths(report), &mut line);
+    if let Some(figures) = paths(report) {
+        line(String::new());
+        line("The published search".to_owned());
+        table(&figures, &mut line);
+    }
+    line(String::new());
+    estimates(report, &mut line);
+    line(String::new());
+    line(format!("agreement  {}", Agreement(report)));
+    line(format!("digest     {}", report.digest));
+    line(format!(
+        "stored in  {}, revision {}",
+        findings.store.path.display(),
+        snapshot.revision
+    ));
+    line(format!("next       {}", findings.next_command()));
+    text
+}
+
+/// How many samples, and whether that is all.
+pub(super) fn samples(findings: &Findings) -> String {
+    let (samples, wanted) = (findings.report.samples, findings.record.cut.samples);
+    if findings.snapshot.is_complete() {
+        return format!("{}, all that are wanted", grouped(samples));
+    }
+    format!(
+        "{} in the finished prefix, of {} wanted; {} are there in all",
+        grouped(samples),
+        grouped(wanted),
+        grouped(findings.snapshot.accepted_samples)
+    )
+}
+
+fn estimates(report: &Report, line: &mut impl FnMut(String)) {
+    let Some(estimates) = &report.estimates else {
+        line("No estimate yet: there are no samples in the prefix.".to_owned());
+        return;
+    };
+    for (folded, folding) in [(true, &estimates.folded), (false, &estimates.unfolded)] {
+        line(format!(
+            "Estimate  {}   ({})",
+            estimate(folding),
+            convention(folded)
+        ));
+        for (method, interval) in &folding.intervals {
+            line(format!(
+                "  {:25}  {}",
+                numerals::interval(interval, 2),
+                method.promise()
+            ));
+        }
+    }
+    line(format!(
+        "At most {} candidates are their own mirror image; the unfolded intervals allow for that.",
+        numerals::nearest(&report.self_mirrored.clone().into(), 3)
+    ));
+}
+
+/// The estimate with as many digits as its 3-sigma interval makes worth showing.
+pub(super) fn estimate(folding: &Folding) -> String {
+    let digits = numerals::significant_digits(folding.interval(Method::Normal), 2);
+    numerals::nearest(&folding.estimate, digits)
+}
+
+/// Words to the left, figures to the right, two spaces between.
+fn table(table: &Table, line: &mut impl FnMut(String)) {
+    let mut widths: Vec<usize> = table.head.iter().map(|cell| cell.chars().count()).collect();
+    for row in &table.rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    for row in std::iter::once(&table.head).chain(&table.rows) {
+        let mut text = String::from(" ");
+        for (i, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+            let _ = if i == 0 {
+                write!(text, " {cell:width$}")
+            } else {
+                write!(text, "  {cell:>width$}")
+            };
+        }
+        line(text.trim_end().to_owned());
+    }
+    for note in &table.notes {
+        line(format!("  {note}"));
+    }
+}

@@ -1,0 +1,108 @@
+//! The ledger on the command line: which file, which campaign, and who writes.
+
+use std::future::Future;
+use std::path::PathBuf;
+
+use kazoe_coordinator::ledger::{CampaignRecord, Ledger, SqliteLedger};
+
+use crate::ending::Stop;
+
+/// Which database.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct StoreArgs {
+    /// The database.
+    #[arg(
+        long = "db",
+        value_name = "FILE",
+        default_value = "./kazoe.db",
+        env = "KAZOE_DB"
+    )]
+    pub(crate) path: PathBuf,
+}
+
+impl StoreArgs {
+    /// Opens the database for writing, and creates it if it is missing.
+    ///
+    /// # Errors
+    /// If it can't be.
+    pub(crate) async fn write(&self) -> Result<SqliteLedger, Stop> {
+        SqliteLedger::open(&self.path).await.map_err(Stop::failed)
+    }
+
+    /// Opens the database for reading.
+    ///
+    /// # Errors
+    /// If it can't be.
+    pub(crate) async fn read(&self) -> Result<SqliteLedger, Stop> {
+        SqliteLedger::open_reader(&self.path)
+            .await
+            .map_err(Stop::failed)
+    }
+
+    /// ` --db FILE` for a command to type, or nothing where that is the default.
+    pub(crate) fn as_typed(&self) -> String {
+        let path = self.path.display().to_string();
+        if path == "./kazoe.db" || path == "kazoe.db" {
+            String::new()
+        } else if path
+            .chars()
+            .all(|c| c.is_alphanumeric() || "/._-+".contains(c))
+        {
+            format!(" --db {path}")
+        } else {
+            format!(" --db '{}'", path.replace('\'', r"'\''"))
+        }
+    }
+}
+
+/// The campaign that a text names: by its id, by the beginning of it, or by its variant, of which it is
+/// the newest; without a text the newest of all.
+///
+/// # Errors
+/// If there is none, or more than one.
+pub(crate) async fn find(
+    ledger: &SqliteLedger,
+    name: Option<&str>,
+) -> Result<CampaignRecord, Stop> {
+    let mut campaigns = ledger.campaigns().await.map_err(Stop::failed)?;
+    let Some(name) = name else {
+        return campaigns.pop().ok_or_else(|| {
+            let path = ledger.path().display();
+            Stop::failed(format_args!(
+                "{path} holds no campaign yet; `kazoe run` begins one"
+            ))
+        });
+    };
+    if let Some(newest) = campaigns
+        .iter()
+        .rposition(|record| record.id == name || record.campaign.variant.id == name)
+    {
+        return Ok(campaigns.swap_remove(newest));
+    }
+    let mut begin = campaigns
+        .into_iter()
+        .filter(|record| record.id.starts_with(name));
+    match (begin.next(), begin.next()) {
+        (Some(record), None) => Ok(record),
+        (None, _) => Err(Stop::failed(format_args!(
+            "{} holds no campaign `{name}`; `kazoe campaigns` lists them",
+            ledger.path().display()
+        ))),
+        (Some(one), Some(other)) => Err(Stop::failed(format_args!(
+            "`{name}` may be {} or {}",
+            one.id, other.id
+        ))),
+    }
+}
+
+/// Runs a command that talks to a ledger.
+///
+/// # Errors
+/// The command's own.
+pub(crate) fn block_on<T>(command: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Stop::failed)?
+        .block_on(command)
+}
