@@ -93,7 +93,7 @@ impl Cli {
             let (used, there) = (Arm::detect().name(), Arm::available());
             let there: Vec<_> = there.into_iter().map(Arm::name).collect();
             output.line(format_args!("kernel {used} (here: {})", there.join(", ")))?;
-            output.line(format_args!("for {} {}", ARCH, OS))?;
+            output.line(format_args!("for {ARCH} {OS}"))?;
         }
         Ok(Ending::Done)
     }
