@@ -13,26 +13,27 @@ mod arm;
 mod categories;
 mod combinations;
 mod division;
+mod files;
 mod kinds;
 mod layout;
 
 pub use arm::Arm;
 
 use arm::{Deposit, Portable};
-use kinds::{KindTable, Kinds, Split, Words};
-use layout::{Layout, Section};
+use files::FileSums;
+use kinds::{Groups, KindTable, Kinds, KingPair, Words};
+use layout::Layout;
 
 use super::campaign::BLOCK;
 use super::outcome::Outcome;
-use crate::game::{Bits, Position, Rules, Side};
+use crate::game::{Bits, Hand, KINDS, Position, Rules, Side};
 use crate::population::{Candidates, GROUPS, Rank, Sampler};
 
-/// The groups of a kind that a file may not hold many of: unpromoted, Black's and White's.
-const BLACK_PAWNS: usize = 2;
-const WHITE_PAWNS: usize = 3;
+/// The number of a kind's last group.
+const WHITE_UNPROMOTED: usize = 3;
 
 /// The most samples of a batch: what one refill of the draws keeps at most.
-const BATCH: usize = 128;
+const BATCH: usize = 64;
 
 /// The funnel of one variant. Shared by all threads; it holds tables only.
 #[derive(Clone, Debug)]
@@ -114,13 +115,14 @@ impl<B: Bits> Funnel<B> {
             outcomes.len() as u64 <= BLOCK,
             "a block has {BLOCK} samples"
         );
+        let mut lanes = [Lane::NEW; BATCH];
         let mut draws = sampler.ranks_of(block);
         let mut done = 0;
         while done < outcomes.len() {
             let ranks = draws.next_batch();
             let ranks = &ranks[..ranks.len().min(outcomes.len() - done)];
             let outcomes = &mut outcomes[done..done + ranks.len()];
-            self.batch(ranks, outcomes, &mut |sample, position| {
+            self.batch(&mut lanes, ranks, outcomes, &mut |sample, position| {
                 verdict(done + sample, position)
             });
             done += ranks.len();
@@ -138,9 +140,10 @@ impl<B: Bits> Funnel<B> {
         mut verdict: impl FnMut(usize, &Position<B>) -> Outcome,
     ) {
         assert_eq!(ranks.len(), outcomes.len(), "one outcome a rank");
+        let mut lanes = [Lane::NEW; BATCH];
         let mut done = 0;
         for (ranks, outcomes) in ranks.chunks(BATCH).zip(outcomes.chunks_mut(BATCH)) {
-            self.batch(ranks, outcomes, &mut |sample, position| {
+            self.batch(&mut lanes, ranks, outcomes, &mut |sample, position| {
                 verdict(done + sample, position)
             });
             done += ranks.len();
@@ -150,6 +153,7 @@ impl<B: Bits> Funnel<B> {
     /// One batch of ranks.
     fn batch(
         &self,
+        lanes: &mut [Lane; BATCH],
         ranks: &[Rank],
         outcomes: &mut [u8],
         verdict: &mut impl FnMut(usize, &Position<B>) -> Outcome,
@@ -161,12 +165,12 @@ impl<B: Bits> Funnel<B> {
                 }
             }
             (Some(tables), Arm::Portable) => {
-                self.stages::<Portable>(tables, ranks, outcomes, verdict);
+                self.stages::<Portable>(tables, lanes, ranks, outcomes, verdict);
             }
             #[cfg(target_arch = "x86_64")]
             (Some(tables), Arm::Avx2Bmi2) => {
                 // SAFETY: a funnel with this arm exists only where the machine has its instructions.
-                unsafe { self.stages_avx2_bmi2(tables, ranks, outcomes, verdict) }
+                unsafe { self.stages_avx2_bmi2(tables, lanes, ranks, outcomes, verdict) }
             }
             #[cfg(not(target_arch = "x86_64"))]
             (Some(_), Arm::Avx2Bmi2) => unreachable!("no funnel has an arm that cannot run"),
@@ -178,11 +182,12 @@ impl<B: Bits> Funnel<B> {
     fn stages_avx2_bmi2(
         &self,
         tables: &Tables<B>,
+        lanes: &mut [Lane],
         ranks: &[Rank],
         outcomes: &mut [u8],
         verdict: &mut impl FnMut(usize, &Position<B>) -> Outcome,
     ) {
-        self.stages::<arm::Bmi2>(tables, ranks, outcomes, verdict);
+        self.stages::<arm::Bmi2>(tables, lanes, ranks, outcomes, verdict);
     }
 
     /// The plain way: unrank the position, then ask one local rule after the other.
@@ -207,65 +212,85 @@ impl<B: Bits> Funnel<B> {
     fn stages<D: Deposit>(
         &self,
         tables: &Tables<B>,
+        lanes: &mut [Lane],
         ranks: &[Rank],
         outcomes: &mut [u8],
         verdict: &mut impl FnMut(usize, &Position<B>) -> Outcome,
     ) {
         let Tables { layout, kinds } = tables;
-        let mut lanes = [Lane::NEW; BATCH];
-        let mut alive = List::NEW;
+        let lanes = &mut lanes[..ranks.len()];
         let mut plain = List::NEW;
+        let mut alive = List::NEW;
 
         // The rank as words.
-        for (i, (lane, &rank)) in lanes.iter_mut().zip(ranks).enumerate() {
-            (lane.section, lane.rest) = layout.locate(rank);
-            let fits = layout.section(lane.section).fits;
-            alive.push_if(fits, i);
-            plain.push_if(!fits, i);
-        }
+        D::apart(|| {
+            for (i, (lane, &rank)) in lanes.iter_mut().zip(ranks).enumerate() {
+                let (section, rest) = layout.locate(rank);
+                plain.push_if(!layout.section(section).fits, i);
+                lane.enter(layout, section, rest);
+            }
+        });
         for (cut, &steps) in layout.steps.iter().enumerate() {
             match steps {
-                1 => take_word::<B, 1>(layout, cut, &mut lanes, &alive),
-                2 => take_word::<B, 2>(layout, cut, &mut lanes, &alive),
-                3 => take_word::<B, 3>(layout, cut, &mut lanes, &alive),
-                _ => take_word::<B, 4>(layout, cut, &mut lanes, &alive),
+                1 => D::apart(|| take_word::<1>(layout, cut, lanes)),
+                2 => D::apart(|| take_word::<2>(layout, cut, lanes)),
+                3 => D::apart(|| take_word::<3>(layout, cut, lanes)),
+                _ => D::apart(|| take_word::<4>(layout, cut, lanes)),
             }
         }
 
         // The Kings. Only where both stand on the central file can a sample be `mirrored`.
-        alive.retain(|i| {
-            let lane = &mut lanes[i];
-            lane.words.values[layout.steps.len()] = lane.rest[0];
-            let central = tables.seat_kings(lane);
-            if !central {
-                return true;
+        outcomes.fill(Outcome::Mirrored as u8);
+        D::apart(|| {
+            for (i, lane) in lanes.iter_mut().enumerate() {
+                let canonical = if tables.seat_kings(lane).central {
+                    self.is_canonical::<D>(tables, *lane)
+                } else {
+                    Some(true)
+                };
+                plain.push_if(canonical.is_none(), i);
+                alive.push_if(canonical == Some(true), i);
             }
-            let canonical = self.is_canonical::<D>(tables, *lane);
-            plain.push_if(canonical.is_none(), i);
-            outcomes[i] = Outcome::Mirrored as u8;
-            canonical == Some(true)
         });
 
-        // Kind by kind the squares that are taken, and nothing else, until the last Pawn stands.
+        // Kind by kind how many squares of each file are taken, until the last Pawn stands.
         for kind in kinds.until_pawns() {
-            alive.retain(|i| {
-                let lane = &mut lanes[i];
-                let split = tables.split(kind, lane);
-                for group in kind.groups().take_while(|&group| group < BLACK_PAWNS) {
-                    lane.empty ^= kinds.squares::<D>(&split, group, lane.empty);
+            D::apart(|| {
+                for lane in lanes.iter_mut() {
+                    lane.groups = tables.groups(kind, lane);
                 }
-                let black = kinds.squares::<D>(&split, BLACK_PAWNS, lane.empty);
-                lane.empty ^= black;
-                lane.split = split;
-                outcomes[i] = Outcome::TwoPawns as u8;
-                !kinds.crowded(kind, black)
             });
-            alive.retain(|i| {
-                let lane = &mut lanes[i];
-                let white = kinds.squares::<D>(&lane.split, WHITE_PAWNS, lane.empty);
-                lane.empty ^= white;
-                !kinds.crowded(kind, white)
-            });
+            match &kind.file_limit {
+                None => D::apart(|| {
+                    for lane in lanes.iter_mut() {
+                        let (empty, _) = kinds.sums_but_last(kind, &lane.groups, lane.empty);
+                        lane.empty =
+                            empty.less(&kinds.sums(&lane.groups, WHITE_UNPROMOTED, &empty));
+                    }
+                }),
+                Some(limit) => {
+                    for i in alive.iter() {
+                        outcomes[i] = Outcome::TwoPawns as u8;
+                    }
+                    D::apart(|| {
+                        alive.retain(|i| {
+                            let lane = &mut lanes[i];
+                            let black;
+                            (lane.empty, black) =
+                                kinds.sums_but_last(kind, &lane.groups, lane.empty);
+                            !black.exceed(limit)
+                        });
+                    });
+                    D::apart(|| {
+                        alive.retain(|i| {
+                            let lane = &mut lanes[i];
+                            let white = kinds.sums(&lane.groups, WHITE_UNPROMOTED, &lane.empty);
+                            lane.empty = lane.empty.less(&white);
+                            !white.exceed(limit)
+                        });
+                    });
+                }
+            }
         }
 
         // The few that are left, one by one; in order, those for the plain way among them.
@@ -275,7 +300,7 @@ impl<B: Bits> Funnel<B> {
             let outcome = if plain.holds(i) {
                 self.plain(ranks[i], ask)
             } else {
-                match self.settle::<D>(tables, lanes[i]) {
+                match D::apart(|| self.settle::<D>(tables, lanes[i])) {
                     Ok(position) => ask(&position),
                     Err(outcome) => outcome,
                 }
@@ -283,16 +308,15 @@ impl<B: Bits> Funnel<B> {
             outcomes[i] = outcome as u8;
         }
     }
-}
 
-impl<B: Bits> Funnel<B> {
     /// Whether a sample with both Kings on the central file is canonical, if its first kind tells.
-    fn is_canonical<D: Deposit>(&self, tables: &Tables<B>, mut lane: Lane<B>) -> Option<bool> {
-        let kind = tables.kinds.first_decides()?;
-        let split = tables.split(kind, &mut lane);
-        for group in kind.groups() {
-            let set = tables.kinds.squares::<D>(&split, group, lane.empty);
-            lane.empty ^= set;
+    fn is_canonical<D: Deposit>(&self, tables: &Tables<B>, mut lane: Lane) -> Option<bool> {
+        let kind = tables.kinds.first_if_it_decides()?;
+        let (_, mut empty) = tables.kinds.board_with(tables.kinds.king_pair(lane.kings));
+        let groups = tables.groups(kind, &mut lane);
+        for number in kind.numbers() {
+            let set = tables.kinds.squares::<D>(&groups, number, empty);
+            empty ^= set;
             let own = set.reversed();
             let difference = own ^ self.rules.flipped(own);
             if !difference.is_empty() {
@@ -311,123 +335,141 @@ impl<B: Bits> Funnel<B> {
     fn settle<D: Deposit>(
         &self,
         tables: &Tables<B>,
-        mut lane: Lane<B>,
+        mut lane: Lane,
     ) -> Result<Position<B>, Outcome> {
         let Tables { layout, kinds } = tables;
-        let mut twin = Position::bare(Side::White);
-        twin.sides = [lane.kings[1], lane.kings[0]].map(|set| set.down(self.rules.unused));
-        twin.kinds[0] = twin.sides[0] | twin.sides[1];
-        lane.empty = kinds.empty_beside(&lane.kings);
-        lane.free = kinds.room();
+        let (kings, mut empty) = kinds.board_with(kinds.king_pair(lane.kings));
+        lane.empty_squares = kinds.room();
         lane.words.open(0);
+        let mut sets = [[B::EMPTY; 4]; KINDS];
         for kind in kinds.all() {
-            let split = tables.split(kind, &mut lane);
-            for group in kind.groups() {
-                let set = kinds.squares::<D>(&split, group, lane.empty);
-                lane.empty ^= set;
-                let (side, promoted) = GROUPS[group];
-                if !promoted && !(set & kind.immobile[side as usize]).is_empty() {
-                    return Err(Outcome::Immobile);
-                }
-                let set = set.down(self.rules.unused);
+            let groups = tables.groups(kind, &mut lane);
+            let sets = &mut sets[kind.kind];
+            for number in kind.numbers() {
+                sets[number] = kinds.squares::<D>(&groups, number, empty);
+                empty ^= sets[number];
+            }
+            if !(sets[2] & kind.immobile[0] | sets[3] & kind.immobile[1]).is_empty() {
+                return Err(Outcome::Immobile);
+            }
+        }
+
+        let mut twin = Position::bare(Side::White);
+        twin.sides = [kings[1], kings[0]];
+        twin.kinds[0] = kings[0] | kings[1];
+        for (all, sets) in twin.kinds.iter_mut().zip(&sets).skip(1) {
+            for (&set, (side, promoted)) in sets.iter().zip(GROUPS) {
+                *all |= set;
                 twin.sides[side.other() as usize] |= set;
-                twin.kinds[kind.kind] |= set;
                 if promoted {
                     twin.promoted |= set;
                 }
             }
         }
+        let lowered = |set: B| set.down(self.rules.unused);
+        twin.sides = twin.sides.map(lowered);
+        twin.kinds = twin.kinds.map(lowered);
+        twin.promoted = lowered(twin.promoted);
         if self.rules.in_check(&twin, Side::Black) {
             return Err(Outcome::InCheck);
         }
-        let section = layout.section(lane.section);
+        // The hands' digits count from the end: how many White holds.
+        let board = layout.section(lane.section).board;
         let mut digits = lane.hands;
         for (kind, entry) in self.rules.variant().kinds.iter().enumerate().skip(1) {
-            let total = entry.count - section.board[kind];
-            let black = (digits % (u64::from(total) + 1)) as u8;
+            let total = entry.count - board[kind];
+            let white = (digits % (u64::from(total) + 1)) as u8;
             digits /= u64::from(total) + 1;
-            twin.hands[1][kind] = black;
-            twin.hands[0][kind] = total - black;
+            twin.hands[0][kind] = white;
+            twin.hands[1][kind] = total - white;
         }
         Ok(self.rules.exchanged(&twin))
     }
 }
 
 impl<B: Bits> Tables<B> {
-    /// Takes the hands and the King pair off the first word, and says whether both Kings stand on the
-    /// central file.
+    /// Takes the hands and the King pair off the first word.
     #[inline(always)]
-    fn seat_kings(&self, lane: &mut Lane<B>) -> bool {
+    fn seat_kings(&self, lane: &mut Lane) -> &KingPair {
         let section = self.layout.section(lane.section);
+        let last = self.layout.steps.len();
+        lane.words.values[last] = self.layout.last_word(section, &lane.rest);
         let (word, hands) = section.hands.divide(lane.words.values[0]);
         lane.hands = hands;
-        (lane.kings, lane.words.values[0]) = self.kinds.kings(word);
-        lane.empty = self.kinds.empty_beside(&lane.kings);
-        lane.free = self.kinds.room();
+        (lane.kings, lane.words.values[0]) = self.kinds.king_digit(word);
         lane.words.open(0);
-        self.kinds.both_central(&lane.kings)
+        let pair = self.kinds.king_pair(lane.kings);
+        lane.empty = self.kinds.sums_beside(pair);
+        lane.empty_squares = self.kinds.room();
+        pair
     }
 
-    /// Takes a kind's digit apart.
+    /// A kind's groups.
     #[inline(always)]
-    fn split(&self, kind: &KindTable<B>, lane: &mut Lane<B>) -> Split {
-        let b = self.layout.section(lane.section).board[kind.kind];
-        let split = self.kinds.split(kind, &mut lane.words, b, lane.free);
-        lane.free -= usize::from(b);
-        split
+    fn groups(&self, kind: &KindTable<B>, lane: &mut Lane) -> Groups {
+        let b = lane.board[kind.kind];
+        let groups = self
+            .kinds
+            .groups(kind, &mut lane.words, b, lane.empty_squares);
+        lane.empty_squares -= b;
+        groups
     }
 }
 
 /// Takes one word off the ranks.
 #[inline(always)]
-fn take_word<B: Bits, const STEPS: usize>(
-    layout: &Layout,
-    cut: usize,
-    lanes: &mut Lanes<B>,
-    alive: &List,
-) {
-    for i in alive.iter() {
-        let lane = &mut lanes[i];
-        let section: &Section = layout.section(lane.section);
-        let (value, high) = section.cut(cut).take::<STEPS>(&mut lane.rest);
-        lane.words.values[cut] = value;
-        lane.words.highs[cut] = high;
+fn take_word<const STEPS: usize>(layout: &Layout, cut: usize, lanes: &mut [Lane]) {
+    for lane in lanes {
+        let section = layout.section(lane.section);
+        (lane.words.values[cut], lane.words.highs[cut]) =
+            section.cut(cut).take::<STEPS>(&mut lane.rest);
     }
 }
 
-type Lanes<B> = [Lane<B>; BATCH];
-
 /// A sample on its way.
 #[derive(Clone, Copy, Debug)]
-struct Lane<B> {
+struct Lane {
     section: u32,
-    /// The rank less its section's first, and later what the cuts have left of it.
+    /// The King digit.
+    kings: u32,
+    /// The hands' digits, as one.
+    hands: u64,
+    /// How many pieces of each kind stand on the board.
+    board: Hand,
+    /// How far the rank is before its section's end, and later what the cuts have left of it.
     rest: [u64; 4],
     /// Its words; the first one loses the hands and the Kings when they are seated.
     words: Words,
-    /// The hands' digits, as one.
-    hands: u64,
-    /// The Kings, Black's first.
-    kings: [B; 2],
-    /// The squares without a piece.
-    empty: B,
-    /// How many there are before the present kind is placed.
-    free: usize,
-    /// The present kind's digit.
-    split: Split,
+    /// How many squares are empty before the present kind is placed.
+    empty_squares: u8,
+    /// They by files.
+    empty: FileSums,
+    /// The present kind's groups.
+    groups: Groups,
 }
 
-impl<B: Bits> Lane<B> {
+impl Lane {
     const NEW: Self = Lane {
         section: 0,
+        kings: 0,
+        hands: 0,
+        board: [0; KINDS],
         rest: [0; 4],
         words: Words::NEW,
-        hands: 0,
-        kings: [B::EMPTY; 2],
-        empty: B::EMPTY,
-        free: 0,
-        split: Split::NEW,
+        empty_squares: 0,
+        empty: FileSums::ZERO,
+        groups: Groups::NEW,
     };
+
+    /// Begins with a rank. One whose section does not fit the words is left out later; in its lane the
+    /// largest section's last rank keeps the others company.
+    #[inline(always)]
+    fn enter(&mut self, layout: &Layout, section: u32, rest: [u64; 4]) {
+        let fits = layout.section(section).fits;
+        self.section = if fits { section } else { layout.largest };
+        self.rest = if fits { rest } else { [0; 4] };
+        self.board = layout.section(self.section).board;
+    }
 }
 
 /// Samples of a batch by number, ascending.

@@ -239,9 +239,9 @@ impl Candidates {
         self.sections.iter().map(|section| section.offset)
     }
 
-    /// The hand totals of each section and its first rank, in rank order.
-    pub(crate) fn hand_vectors(&self) -> impl Iterator<Item = (Hand, Rank)> {
-        self.sections.iter().map(|s| (s.hands, s.offset))
+    /// The hand totals of each section, in rank order.
+    pub(crate) fn hand_vectors(&self) -> impl Iterator<Item = Hand> {
+        self.sections.iter().map(|section| section.hands)
     }
 
     pub(crate) fn king_pairs(&self) -> &KingPairs {

@@ -10,8 +10,8 @@ use super::rank::Rank;
 /// Bytes of key stream that make one draw.
 const DRAW: usize = 32;
 
-/// Draws that are made at once: 4 KiB of key stream, a few percent of what a block needs.
-const BATCH: usize = 128;
+/// Draws that are made at once: 2 KiB of key stream, about one percent of what a block needs.
+const BATCH: usize = 64;
 
 /// The draws of all blocks of one population and seed.
 ///

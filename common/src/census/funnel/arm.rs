@@ -83,8 +83,12 @@ fn pdep_is_slow() -> bool {
     false
 }
 
-/// The one operation that the arms do differently.
+/// What the arms do differently.
 pub(super) trait Deposit {
+    /// Runs one stage, compiled by itself for the arm's instructions: in one function together the
+    /// stages' tables and numbers find no room in the registers.
+    fn apart<R>(stage: impl FnOnce() -> R) -> R;
+
     /// The bits of `onto` that are chosen by `places`: bit i of `places` stands for the i-th lowest bit
     /// of `onto`. No bit of `places` lies at or above the number of bits in `onto`.
     fn word(places: u64, onto: u64) -> u64;
@@ -111,6 +115,11 @@ pub(super) trait Deposit {
 pub(super) struct Portable;
 
 impl Deposit for Portable {
+    #[inline(never)]
+    fn apart<R>(stage: impl FnOnce() -> R) -> R {
+        stage()
+    }
+
     #[inline(always)]
     fn word(places: u64, onto: u64) -> u64 {
         let running = running_counts(onto);
@@ -164,15 +173,27 @@ static SELECT_IN_BYTE: [[u8; 8]; 256] = {
     table
 };
 
-/// One PDEP instruction a word. Only for code that runs where [`Arm::Avx2Bmi2`] does.
+/// One PDEP instruction a word. This type is named in one place only, behind the check that the machine
+/// can run [`Arm::Avx2Bmi2`].
 #[cfg(target_arch = "x86_64")]
 pub(super) struct Bmi2;
 
 #[cfg(target_arch = "x86_64")]
 impl Deposit for Bmi2 {
     #[inline(always)]
+    fn apart<R>(stage: impl FnOnce() -> R) -> R {
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+        #[inline(never)]
+        fn run<R>(stage: impl FnOnce() -> R) -> R {
+            stage()
+        }
+        // SAFETY: the machine has these instructions, see the type.
+        unsafe { run(stage) }
+    }
+
+    #[inline(always)]
     fn word(places: u64, onto: u64) -> u64 {
-        // SAFETY: this type is named in one place only, behind the check that the machine has BMI2.
+        // SAFETY: the machine has BMI2, see the type.
         unsafe { std::arch::x86_64::_pdep_u64(places, onto) }
     }
 }
@@ -225,7 +246,7 @@ mod tests {
     fn every_way_to_deposit_agrees_with_the_slow_one() {
         check::<Portable>();
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("bmi2") {
+        if Arm::Avx2Bmi2.runs_here() {
             check::<Bmi2>();
         }
     }

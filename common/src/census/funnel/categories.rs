@@ -2,19 +2,23 @@
 
 use crate::population::Categories;
 
-/// How many of the leading bits of u choose the bucket where the search for its category begins.
+/// How many of the leading bits of u choose the bucket where the search for its category begins: all of
+/// them for up to six pieces that promote.
 const BUCKET_BITS: u32 = 12;
 
-/// The categories of b pieces of a kind.
+/// The categories of b pieces of a kind, counted from the end.
 ///
 /// The base of the kind's digit is C(n,b) 4^b (2^b if it does not promote), and C(n,b) times the
 /// multinomials of b are the categories' sizes: the quotient u of the digit by C(n,b) lies in the
 /// category's run of multinomials, whatever n is, and n need not be known to look it up.
 #[derive(Clone, Debug)]
 pub(super) struct CategoryTable {
-    /// In order, and one more that begins after the last u.
+    /// In order from the last category, and one more that begins after the last u.
     list: Vec<Entry>,
-    buckets: Vec<u16>,
+    /// The category of the least u of each bucket.
+    buckets: Vec<Entry>,
+    /// By bucket, where in the list that category stands.
+    places: Vec<u16>,
     /// u shifted so much is its bucket.
     shift: u32,
     /// How many bits u has.
@@ -34,17 +38,22 @@ impl CategoryTable {
         if bits > 63 {
             return None;
         }
-        let mut list = Vec::new();
-        for (counts, start) in categories.iter() {
-            let start = u64::try_from(start).ok()?;
-            list.push(Entry { start, counts });
-        }
         let end = 1 << bits;
+        let mut list = Vec::new();
+        let mut next = end;
+        for (counts, start) in categories.iter().collect::<Vec<_>>().into_iter().rev() {
+            list.push(Entry {
+                start: end - next,
+                counts,
+            });
+            next = u64::try_from(start).ok()?;
+        }
         let shift = bits.saturating_sub(BUCKET_BITS);
         let bucket = |least: u64| list.partition_point(|entry| entry.start <= least) - 1;
-        let buckets = (0..end >> shift)
+        let places = (0..end >> shift)
             .map(|i| u16::try_from(bucket(i << shift)).ok())
-            .collect::<Option<_>>()?;
+            .collect::<Option<Vec<_>>>()?;
+        let buckets = places.iter().map(|&i| list[usize::from(i)]).collect();
         list.push(Entry {
             start: end,
             counts: [0; 4],
@@ -52,6 +61,7 @@ impl CategoryTable {
         Some(CategoryTable {
             list,
             buckets,
+            places,
             shift,
             bits,
         })
@@ -71,12 +81,16 @@ impl CategoryTable {
 
     /// The category of u.
     #[inline(always)]
-    pub(super) fn find(&self, u: u64) -> &Entry {
-        let mut i = usize::from(self.buckets[(u >> self.shift) as usize]);
+    pub(super) fn find(&self, u: u64) -> Entry {
+        let bucket = (u >> self.shift) as usize;
+        if self.shift == 0 {
+            return self.buckets[bucket];
+        }
+        let mut i = usize::from(self.places[bucket]);
         while self.list[i + 1].start <= u {
             i += 1;
         }
-        &self.list[i]
+        self.list[i]
     }
 }
 
@@ -107,11 +121,15 @@ mod tests {
             let around = starts.iter().flat_map(|&s| [s, s + 1, s.saturating_sub(1)]);
             for u in around.filter(|&u| u < 1 << bits) {
                 let (counts, start) = plain.find(&BigUint::from(u));
-                let found = table.find(u);
-                assert_eq!(
-                    (found.counts, BigUint::from(found.start)),
-                    (counts, start.clone())
-                );
+                let found = table.find(table.mask() - u);
+                assert_eq!(found.counts, counts);
+                // From the end the run begins where from the beginning the next one does.
+                let next = plain
+                    .iter()
+                    .map(|(_, next)| next)
+                    .find(|&next| next > start);
+                let next = next.map_or(1 << bits, |next| u64::try_from(next).unwrap());
+                assert_eq!(found.start + next, 1 << bits);
             }
         }
         assert!(CategoryTable::new(&Categories::new(32, true, &binomials), 64).is_none());

@@ -1,125 +1,139 @@
 //! Combinations by index, as sets of places.
 
-use crate::game::Bits;
-
-/// From the index of a combination to the set of its places.
+/// From the index of a combination to its places.
 ///
 /// The rank order counts combinations of k of m places by their ascending sequences in lexicographic
 /// order. Let e run through such a sequence and c = m - 1 - e: the c descend, lexicographic order is
-/// turned round, and the index i from the end, j = C(m,k) - 1 - i, is the sum of C(c_1, k),
+/// turned round, and the index from the end, j = C(m,k) - 1 - index, is the sum of C(c_1, k),
 /// C(c_2, k-1), ..., C(c_k, 1) (the combinatorial number system). So with places counted from the far
 /// end and indices from the last, m drops out: one table serves all boards.
 #[derive(Clone, Debug)]
-pub(super) struct Combinations<B> {
-    /// How many values c has, and one more.
-    rows: usize,
-    /// `columns[k * rows + c]`: C(c, k).
-    columns: Vec<u64>,
-    /// `guesses[(k << GUESS_BITS) + key(j)]`: the largest c with C(c, k) at most the least j of that
-    /// key, or that c less one.
-    guesses: Vec<u8>,
-    /// The places of all combinations of 0, 1 and 2 places, by j from `short_start[k]` on; [`NOWHERE`]
-    /// where there is none.
-    short: Vec<[u8; 2]>,
-    short_start: [usize; 3],
-    /// Each place as a set; empty for [`NOWHERE`].
-    single: [B; 128],
+pub(super) struct Combinations {
+    /// `columns[k][c]`: C(c, k); beyond the last place what no j reaches.
+    columns: Box<[[u64; 256]; PIECES]>,
+    /// `guesses[k][key(j)]`: the largest c with C(c, k) at most the least j of that key.
+    guesses: Box<[[u8; 1 << KEY_BITS]; PIECES]>,
+    /// `short[k][j]` for k up to 2: the places, and [`NOWHERE`] where there are fewer.
+    short: Box<[[[u8; 2]; 1 << SHORT_BITS]; 4]>,
 }
 
-const NOWHERE: u8 = 127;
+/// More than any place.
+pub(super) const PLACES: usize = 128;
 
-/// A key is the place of the leading bit and the six bits after it.
+/// More than any number of pieces of a group.
+pub(super) const PIECES: usize = 32;
+
+/// What stands for no place: greater than any.
+pub(super) const NOWHERE: u8 = 127;
+
+/// C(126, 2) is less than 2 to this.
+const SHORT_BITS: u32 = 13;
+
+/// A key is made of the place of the leading bit and the six bits after it; 0 is the key of 0 alone.
 const MANTISSA: u32 = 6;
 const KEY_BITS: u32 = 6 + MANTISSA;
 
 #[inline(always)]
 fn key(j: u64) -> usize {
-    let zeros = (j | 1).leading_zeros();
-    let mantissa = (j << zeros) << 1 >> (64 - MANTISSA);
-    ((63 - zeros) as usize) << MANTISSA | mantissa as usize
+    let zeros = j.leading_zeros();
+    let leading = j.wrapping_shl(zeros) >> (63 - MANTISSA);
+    (leading as usize).wrapping_sub((zeros as usize) << MANTISSA) % (1 << KEY_BITS)
 }
 
-impl<B: Bits> Combinations<B> {
-    /// Tables for up to `most` of `places` places, at most 126; `None` if a C(places, k) does not fit a
-    /// word.
+/// The least number with this key, among those below 2^62.
+fn least(key: usize) -> Option<u64> {
+    let leading = (key % (1 << MANTISSA) + (1 << MANTISSA)) as u64;
+    match key >> MANTISSA {
+        0 => (key == 0).then_some(0),
+        // 64 less the leading zeros, and one for the leading bit.
+        row @ 2.. => Some(leading << (63 - MANTISSA) >> (65 - row)),
+        _ => None,
+    }
+}
+
+impl Combinations {
+    /// Tables for up to `most` of `places` places; `None` if that is too much, or if some C(places, k)
+    /// is 2^62 or more.
     pub(super) fn new(places: usize, most: usize) -> Option<Self> {
-        if places >= usize::from(NOWHERE) {
+        if places >= usize::from(NOWHERE) || most >= PIECES {
             return None;
         }
-        let rows = places + 2;
-        let mut columns = vec![0u64; (most + 1) * rows];
+        let mut columns = Box::new([[u64::MAX; 256]; PIECES]);
         for c in 0..=places {
-            columns[c] = 1;
-            for k in 1..=most.min(c) {
-                let sum = columns[k * rows + c - 1].checked_add(columns[(k - 1) * rows + c - 1]);
-                columns[k * rows + c] = sum?;
+            columns[0][c] = 1;
+            for k in 1..=most {
+                columns[k][c] = match c.checked_sub(1) {
+                    None => 0,
+                    Some(c) => {
+                        Some(columns[k][c] + columns[k - 1][c]).filter(|&sum| sum < 1 << 62)?
+                    }
+                };
             }
         }
-        // Beyond the last place no j follows.
-        for k in 0..=most {
-            columns[k * rows + places + 1] = u64::MAX;
-        }
-        let mut guesses = vec![0u8; (most + 1) << KEY_BITS];
+        let mut guesses = Box::new([[0; 1 << KEY_BITS]; PIECES]);
         for k in 3..=most {
-            let column = &columns[k * rows..][..rows];
-            for (key, guess) in guesses[k << KEY_BITS..][..1 << KEY_BITS]
-                .iter_mut()
-                .enumerate()
-            {
-                let (exponent, mantissa) = (key >> MANTISSA, key as u64 & ((1 << MANTISSA) - 1));
-                let least = (1 << MANTISSA | mantissa) << (63 - MANTISSA) >> (63 - exponent);
-                // Key 0 holds j = 0 beside j = 1.
-                let least = if key == 0 { 0 } else { least };
-                let c = column.partition_point(|&value| value <= least) - 1;
-                *guess = u8::try_from(c.min(places)).ok()?;
+            for (key, guess) in guesses[k].iter_mut().enumerate() {
+                let Some(least) = least(key) else { continue };
+                let c = columns[k].partition_point(|&value| value <= least) - 1;
+                *guess = c.min(places) as u8;
             }
         }
-        let mut short = vec![[NOWHERE; 2]];
+        let mut short = Box::new([[[NOWHERE; 2]; 1 << SHORT_BITS]; 4]);
+        let mut pairs = 0;
         for c in 0..places {
-            short.push([c as u8, NOWHERE]);
-        }
-        for c in 0..places {
+            short[1][c] = [c as u8, NOWHERE];
             for d in 0..c {
-                short.push([c as u8, d as u8]);
+                short[2][pairs] = [c as u8, d as u8];
+                pairs += 1;
             }
         }
         Some(Combinations {
-            rows,
             columns,
             guesses,
             short,
-            short_start: [0, 1, 1 + places],
-            single: std::array::from_fn(|c| if c < places { B::bit(c) } else { B::EMPTY }),
         })
     }
 
-    /// The set of the k places, counted from the far end, with index j from the last.
+    /// The places of the k-element combination with index j, in descending order, all less than
+    /// [`PLACES`]; some [`NOWHERE`] among them.
     ///
     /// Each place but the last two costs a guess and a comparison: between two keys C(c, k) grows by
     /// less than one place (k/c is greater than 2^-6 for k of 3 and more and c up to 126), so the guess
     /// is right or one less.
     #[inline(always)]
-    pub(super) fn places(&self, mut k: usize, mut j: u64) -> B {
-        let mut set = B::EMPTY;
+    pub(super) fn each_place(&self, k: u8, mut j: u64, mut visit: impl FnMut(usize)) {
+        let mut k = usize::from(k) % PIECES;
         while k > 2 {
-            let column = &self.columns[k * self.rows..];
-            let guess = usize::from(self.guesses[(k << KEY_BITS) + key(j)]);
-            let c = guess + usize::from(column[guess + 1] <= j);
-            j -= column[c];
-            set |= self.single[c & 127];
+            let column = &self.columns[k];
+            let guess = self.guesses[k][key(j)];
+            let c = guess.wrapping_add(u8::from(column[usize::from(guess.wrapping_add(1))] <= j));
+            j -= column[usize::from(c)];
+            visit(usize::from(c) % PLACES);
             k -= 1;
         }
-        let [c, d] = self.short[self.short_start[k] + j as usize];
-        set | self.single[usize::from(c) & 127] | self.single[usize::from(d) & 127]
+        let [c, d] = self.short[k][j as usize % (1 << SHORT_BITS)];
+        visit(usize::from(c) % PLACES);
+        visit(usize::from(d) % PLACES);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::game::Bits;
     use crate::population::Binomials;
 
-    fn check(m: usize, k: usize, tables: &Combinations<u128>, step: u128) {
+    fn places(tables: &Combinations, k: usize, j: u64) -> u128 {
+        let mut set = 0;
+        tables.each_place(k as u8, j, |place| {
+            if place < usize::from(NOWHERE) {
+                set |= u128::bit(place);
+            }
+        });
+        set
+    }
+
+    fn check(m: usize, k: usize, tables: &Combinations, step: u128) {
         let binomials = Binomials::up_to(m);
         let last = binomials.choose(m, k) - 1;
         let mut index = 0;
@@ -129,7 +143,7 @@ mod tests {
                 expected |= u128::bit(m - 1 - place);
             }
             let j = u64::try_from(last - index).unwrap();
-            assert_eq!(tables.places(k, j), expected, "{k} of {m}, index {index}");
+            assert_eq!(places(tables, k, j), expected, "{k} of {m}, index {index}");
             index += step;
         }
     }
@@ -150,28 +164,28 @@ mod tests {
     /// Every border of every guess, and what lies beside it.
     #[test]
     fn all_borders_are_right() {
-        for (places, most) in [(126, 13), (81, 18), (25, 25)] {
-            let tables: Combinations<u128> = Combinations::new(places, most).unwrap();
-            let binomials = Binomials::up_to(places);
+        for (room, most) in [(126, 13), (81, 18), (25, 25)] {
+            let tables = Combinations::new(room, most).unwrap();
+            let binomials = Binomials::up_to(room);
             for k in 3..=most {
-                for c in k..places {
+                for c in k..room {
                     let border = u64::try_from(binomials.choose(c, k)).unwrap();
-                    let at = tables.places(k, border);
+                    let at = places(&tables, k, border);
                     assert_eq!(at.last(), c);
                     assert_eq!(at.count() as usize, k);
-                    let before = tables.places(k, border - 1);
+                    let before = places(&tables, k, border - 1);
                     assert_eq!(before.last(), c - 1);
                     assert_eq!(before.count() as usize, k);
                 }
-                let last = binomials.choose(places, k) - 1;
-                check(places, k, &tables, (last / 50).max(1));
+                let last = binomials.choose(room, k) - 1;
+                check(room, k, &tables, (last / 50).max(1));
             }
         }
     }
 
     #[test]
     fn what_does_not_fit_a_word_is_refused() {
-        assert!(Combinations::<u128>::new(126, 60).is_none());
-        assert!(Combinations::<u128>::new(127, 2).is_none());
+        assert!(Combinations::new(126, 60).is_none());
+        assert!(Combinations::new(127, 2).is_none());
     }
 }

@@ -1,5 +1,7 @@
 //! Division by constants that are known beforehand: multiplication by a reciprocal.
 
+use std::hint::select_unpredictable;
+
 /// A divisor for numbers of one word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Small {
@@ -24,11 +26,25 @@ impl Small {
     pub(super) fn divide(&self, x: u64) -> (u64, u64) {
         let quotient = ((u128::from(x) * u128::from(self.inverse)) >> 64) as u64;
         let remainder = x - quotient.wrapping_mul(self.divisor);
-        if remainder >= self.divisor {
-            (quotient + 1, remainder - self.divisor)
-        } else {
-            (quotient, remainder)
-        }
+        let short = remainder >= self.divisor;
+        (
+            select_unpredictable(short, quotient.wrapping_add(1), quotient),
+            select_unpredictable(short, remainder.wrapping_sub(self.divisor), remainder),
+        )
+    }
+}
+
+impl Small {
+    /// The same for numbers with (x + 1) d less than 2^64, without a correction.
+    ///
+    /// Let r = 2^64 - d v, 1 to d. Then (x + 1) v / 2^64 = (x + 1)/d - (x + 1) r / (d 2^64) is less than
+    /// (x + 1)/d, so less than floor(x/d) + 1; and it is at least floor(x/d), because (x + 1)/d is at
+    /// least floor(x/d) + 1/d, and what is subtracted at most (x + 1) / 2^64, at most 1/d.
+    #[inline(always)]
+    pub(super) fn divide_short(&self, x: u64) -> (u64, u64) {
+        debug_assert!((u128::from(x) + 1) * u128::from(self.divisor) < 1 << 64);
+        let quotient = ((u128::from(x + 1) * u128::from(self.inverse)) >> 64) as u64;
+        (quotient, x - quotient * self.divisor)
     }
 }
 
@@ -42,10 +58,18 @@ pub(super) struct Wide {
     /// floor((2^128 - 1) / shifted) - 2^64.
     reciprocal: u64,
     shift: u32,
+    /// 2 to the shift.
+    scale: u64,
 }
 
 impl Wide {
-    pub(super) const ONE: Wide = Wide::new(1);
+    /// No divisor: no quotient by it fits.
+    pub(super) const NONE: Wide = Wide {
+        shifted: 0,
+        reciprocal: 0,
+        shift: 0,
+        scale: 1,
+    };
 
     pub(super) const fn new(divisor: u64) -> Self {
         let shift = divisor.leading_zeros();
@@ -55,6 +79,7 @@ impl Wide {
             // The low word is what subtracting 2^64 leaves: the quotient lies between 2^64 and 2^65.
             reciprocal: (u128::MAX / shifted as u128) as u64,
             shift,
+            scale: 1 << shift,
         }
     }
 
@@ -64,45 +89,52 @@ impl Wide {
         debug_assert!(high < self.shifted);
         let guess = u128::from(self.reciprocal) * u128::from(high)
             + (u128::from(high) << 64 | u128::from(low));
-        let mut quotient = ((guess >> 64) as u64).wrapping_add(1);
-        let mut remainder = low.wrapping_sub(quotient.wrapping_mul(self.shifted));
-        if remainder > guess as u64 {
-            quotient = quotient.wrapping_sub(1);
-            remainder = remainder.wrapping_add(self.shifted);
-        }
+        let quotient = ((guess >> 64) as u64).wrapping_add(1);
+        let remainder = low.wrapping_sub(quotient.wrapping_mul(self.shifted));
+        // One too many as often as not; as a branch this made the cuts take half as long again.
+        let excess = remainder > guess as u64;
+        let quotient = select_unpredictable(excess, quotient.wrapping_sub(1), quotient);
+        let corrected = remainder.wrapping_add(self.shifted);
+        let remainder = select_unpredictable(excess, corrected, remainder);
+        // Hardly ever one too few.
         if remainder >= self.shifted {
-            quotient = quotient.wrapping_add(1);
-            remainder -= self.shifted;
+            return (quotient.wrapping_add(1), remainder - self.shifted);
         }
         (quotient, remainder)
     }
 
-    /// Quotient and remainder of a number of two words, any numbers.
+    /// Quotient and remainder of a number of two words; `None` if the quotient does not fit one.
     #[inline(always)]
-    pub(super) fn divide(&self, x: u128) -> (u128, u64) {
+    pub(super) fn divide_to_word(&self, x: u128) -> Option<(u64, u64)> {
         let [low, high] = [x as u64, (x >> 64) as u64];
-        // The bits that the shift pushes out of the top are less than the shifted divisor.
-        let top = high >> 1 >> (63 - self.shift);
-        let middle = high << self.shift | low >> 1 >> (63 - self.shift);
-        let (q1, r) = self.two_by_one(top, middle);
-        let (q0, r) = self.two_by_one(r, low << self.shift);
-        (u128::from(q1) << 64 | u128::from(q0), r >> self.shift)
+        if high >= self.shifted >> self.shift {
+            return None;
+        }
+        let high = high << self.shift | low >> 1 >> (63 - self.shift);
+        let (quotient, remainder) = self.two_by_one(high, low << self.shift);
+        Some((quotient, remainder >> self.shift))
     }
 
     /// Divides a number of four words in place and gives the remainder; the quotient must fit the
     /// lowest `STEPS` words, and each word costs one step.
+    ///
+    /// The number is shifted together with the divisor by a multiplication, which gives both parts of
+    /// each word at once.
     #[inline(always)]
     pub(super) fn divide_limbs<const STEPS: usize>(&self, x: &mut [u64; 4]) -> u64 {
-        let low_bits = |word: u64| word >> 1 >> (63 - self.shift);
+        let scaled = x.map(|word| u128::from(word) * u128::from(self.scale));
         // The words above the quotient's, shifted: less than the shifted divisor, or the quotient
         // would be longer. So at most one of them is not 0.
-        let above = if STEPS < 4 { x[STEPS] } else { 0 };
         debug_assert!(x.iter().skip(STEPS + 1).all(|&word| word == 0));
-        let mut remainder = above << self.shift | low_bits(x[STEPS - 1]);
+        let above = if STEPS < 4 { scaled[STEPS] as u64 } else { 0 };
+        let mut remainder = above | (scaled[STEPS - 1] >> 64) as u64;
         for i in (0..STEPS).rev() {
-            let below = if i > 0 { low_bits(x[i - 1]) } else { 0 };
-            let word = x[i] << self.shift | below;
-            (x[i], remainder) = self.two_by_one(remainder, word);
+            let below = if i > 0 {
+                (scaled[i - 1] >> 64) as u64
+            } else {
+                0
+            };
+            (x[i], remainder) = self.two_by_one(remainder, scaled[i] as u64 | below);
         }
         if STEPS < 4 {
             x[STEPS] = 0;
@@ -143,8 +175,21 @@ mod tests {
     fn one_word() {
         for d in words() {
             let small = Small::new(d);
-            for x in words().into_iter().chain([0, d, d - 1, d.wrapping_mul(3)]) {
+            let most = u64::MAX / d;
+            let ends = [
+                0,
+                d - 1,
+                d,
+                d.wrapping_mul(3),
+                most,
+                most - 1,
+                most - most % d,
+            ];
+            for x in words().into_iter().chain(ends) {
                 assert_eq!(small.divide(x), (x / d, x % d));
+                if (u128::from(x) + 1) * u128::from(d) < 1 << 64 {
+                    assert_eq!(small.divide_short(x), (x / d, x % d));
+                }
             }
         }
     }
@@ -157,7 +202,10 @@ mod tests {
                 for low in words().into_iter().chain([0]) {
                     let x = u128::from(high) << 64 | u128::from(low);
                     let d = u128::from(d);
-                    assert_eq!(wide.divide(x), (x / d, (x % d) as u64));
+                    let quotient = u64::try_from(x / d).ok();
+                    let expected = quotient.map(|quotient| (quotient, (x % d) as u64));
+                    assert_eq!(wide.divide_to_word(x), expected);
+                    assert_eq!(Wide::NONE.divide_to_word(x), None);
                 }
             }
         }

@@ -10,7 +10,7 @@ use crate::game::Hand;
 use crate::population::{Binomials, Candidates, Rank};
 
 /// The most cuts that a rank may need.
-pub(super) const CUTS: usize = 4;
+pub(super) const CUTS: usize = 3;
 
 /// How many of the leading bits of a rank choose the bucket where the search for its section begins.
 const BUCKET_BITS: u32 = 12;
@@ -26,6 +26,10 @@ const BEFORE_KINDS: usize = 2;
 /// two in between included; the remainder is the run's word and the quotient's low bits are what the
 /// power of two of the run's last digit counts. What is left after the last cut fits a word. Words are
 /// split later by one-word divisions, and only as far as the funnel needs them.
+///
+/// Ranks are counted from the end of their section: that counts every digit from the end of its range,
+/// and so every combination's index, which is what [`Combinations`](super::combinations::Combinations)
+/// wants.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     /// The sections in rank order.
@@ -38,6 +42,8 @@ pub(super) struct Layout {
     /// The limb that holds a rank's leading bit, and how far the bit is from its top.
     top: usize,
     spare: u32,
+    /// The largest section.
+    pub(super) largest: u32,
     /// For each cut how many words its quotient has.
     pub(super) steps: Vec<usize>,
     /// For each kind but the King where its digit is found.
@@ -61,7 +67,8 @@ pub(super) struct Place {
 /// What the funnel knows of a section.
 #[derive(Clone, Debug)]
 pub(super) struct Section {
-    offset: [u64; 4],
+    /// Its last rank.
+    last: [u64; 4],
     cuts: [Cut; CUTS],
     /// The product of the hands' bases.
     pub(super) hands: Small,
@@ -73,9 +80,12 @@ pub(super) struct Section {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cut {
-    pub(super) divisor: Wide,
+    divisor: Wide,
     /// How many bits of the quotient belong to the last digit.
-    pub(super) bits: u32,
+    bits: u8,
+    /// How many bits of the number belong to the cut before: they are 0 now, and not shifted out, but
+    /// the divisor has as many zeros below it.
+    below: u8,
 }
 
 /// A digit's base, as a factor and a number of bits.
@@ -109,13 +119,13 @@ impl Layout {
     pub(super) fn new(candidates: &Candidates) -> Option<Self> {
         let bases: Vec<Vec<Base>> = candidates
             .hand_vectors()
-            .map(|(hands, _)| bases(candidates, &hands))
+            .map(|hands| bases(candidates, &hands))
             .collect();
         let size = |bases: &[Base]| bases.iter().map(Base::size).product::<f64>();
-        let heaviest = bases
-            .iter()
-            .max_by(|a, b| size(a).total_cmp(&size(b)))
+        let largest = (0..bases.len())
+            .max_by(|&a, &b| size(&bases[a]).total_cmp(&size(&bases[b])))
             .expect("a population has a section");
+        let heaviest = &bases[largest];
         let runs = plan(heaviest)?;
         let mut steps = Vec::new();
         let mut left = size(heaviest);
@@ -142,17 +152,21 @@ impl Layout {
         {
             return None;
         }
+        let starts: Vec<[u64; 4]> = candidates.section_starts().map(|r| r.limbs()).collect();
+        let ends = starts[1..].iter().map(|&next| minus(next, [1, 0, 0, 0]));
+        let ends = ends.chain([candidates.last().limbs()]);
         let sections: Vec<Section> = candidates
             .hand_vectors()
             .zip(&bases)
-            .map(|((hands, offset), bases)| {
+            .zip(ends)
+            .map(|((hands, bases), last)| {
                 let mut board = Hand::default();
                 for (kind, entry) in candidates.variant().kinds.iter().enumerate().skip(1) {
                     board[kind] = entry.count - hands[kind];
                 }
                 let cuts = section_cuts(bases, &runs, &steps);
                 Section {
-                    offset: offset.limbs(),
+                    last,
                     hands: Small::new(bases[0].exact.unwrap_or(1)),
                     board,
                     fits: cuts.is_some(),
@@ -160,10 +174,14 @@ impl Layout {
                 }
             })
             .collect();
+        if !sections[largest].fits {
+            return None;
+        }
         let last = candidates.last().limbs();
         let top = last.iter().rposition(|&limb| limb > 0).unwrap_or(0);
         let mut layout = Layout {
             sections,
+            largest: largest as u32,
             keys: Vec::new(),
             buckets: Vec::new(),
             top,
@@ -172,11 +190,7 @@ impl Layout {
             kings: places[1],
             places: places.split_off(BEFORE_KINDS),
         };
-        layout.keys = layout
-            .sections
-            .iter()
-            .map(|s| layout.key(&s.offset))
-            .collect();
+        layout.keys = starts.iter().map(|start| layout.key(start)).collect();
         layout.buckets = (0..1u64 << BUCKET_BITS)
             .map(|bucket| bucket << (64 - BUCKET_BITS))
             .map(|least| layout.keys.partition_point(|&key| key <= least) as u32 - 1)
@@ -192,7 +206,7 @@ impl Layout {
         limbs[self.top] << self.spare | below >> 1 >> (63 - self.spare)
     }
 
-    /// The section of a rank, and the rank's distance from its first.
+    /// The section of a rank, and how far before the section's last rank it is.
     ///
     /// The leading bits decide, except between sections that begin with the same ones; there the whole
     /// rank does.
@@ -211,24 +225,41 @@ impl Layout {
             }
         }
         if self.keys[index] == key {
-            while Rank::from_limbs(self.sections[index].offset) > rank {
+            while index > 0 && Rank::from_limbs(self.sections[index - 1].last) >= rank {
                 index -= 1;
             }
         }
-        let mut rest = limbs;
-        let mut borrow = false;
-        for (limb, &offset) in rest.iter_mut().zip(&self.sections[index].offset) {
-            let (difference, first) = limb.overflowing_sub(offset);
-            let (difference, second) = difference.overflowing_sub(u64::from(borrow));
-            (*limb, borrow) = (difference, first | second);
+        (index as u32, minus(self.sections[index].last, limbs))
+    }
+
+    /// What the cuts leave: the last word.
+    #[inline(always)]
+    pub(super) fn last_word(&self, section: &Section, rest: &[u64; 4]) -> u64 {
+        match self.steps.len().checked_sub(1) {
+            None => rest[0],
+            Some(cut) => {
+                let bits = section.cut(cut).bits;
+                rest[0] >> bits | (rest[1] << 1) << (63 - bits)
+            }
         }
-        (index as u32, rest)
     }
 
     #[inline(always)]
     pub(super) fn section(&self, index: u32) -> &Section {
         &self.sections[index as usize]
     }
+}
+
+/// The difference of two numbers, limb by limb.
+#[inline(always)]
+fn minus(mut a: [u64; 4], b: [u64; 4]) -> [u64; 4] {
+    let mut borrow = false;
+    for (a, b) in a.iter_mut().zip(b) {
+        let (difference, first) = a.overflowing_sub(b);
+        let (difference, second) = difference.overflowing_sub(u64::from(borrow));
+        (*a, borrow) = (difference, first | second);
+    }
+    a
 }
 
 impl Section {
@@ -240,19 +271,17 @@ impl Section {
 
 impl Cut {
     const NONE: Cut = Cut {
-        divisor: Wide::ONE,
+        divisor: Wide::NONE,
         bits: 0,
+        below: 0,
     };
 
     /// Divides, and gives the word and the bits that belong to its last digit.
     #[inline(always)]
     pub(super) fn take<const STEPS: usize>(&self, rest: &mut [u64; 4]) -> (u64, u64) {
-        let word = self.divisor.divide_limbs::<STEPS>(rest);
+        let word = self.divisor.divide_limbs::<STEPS>(rest) >> self.below;
         let high = rest[0] & !(u64::MAX << self.bits);
-        for i in 0..STEPS {
-            let above = if i + 1 < STEPS { rest[i + 1] } else { 0 };
-            rest[i] = rest[i] >> self.bits | (above << 1) << (63 - self.bits);
-        }
+        rest[0] -= high;
         (word, high)
     }
 }
@@ -289,10 +318,10 @@ fn plan(bases: &[Base]) -> Option<Vec<Range<usize>>> {
         // Other sections have larger hands and more empty squares: leave them some bits.
         let most = WORD / if start == 0 { 64.0 } else { 4.0 };
         let mut end = start + 1;
-        while end < bases.len() && cut_size(bases, &(start..end + 1)) < most {
+        while end < bases.len() && divisor_size(bases, &(start..end + 1)) < most {
             end += 1;
         }
-        if cut_size(bases, &(start..end)) >= WORD {
+        if divisor_size(bases, &(start..end)) >= WORD {
             return None;
         }
         runs.push(start..end);
@@ -309,6 +338,18 @@ fn cut_size(bases: &[Base], run: &Range<usize>) -> f64 {
     before * bases[run.end - 1].factor
 }
 
+/// The same with the bits of the cut before below it.
+fn divisor_size(bases: &[Base], run: &Range<usize>) -> f64 {
+    cut_size(bases, run) * 2f64.powi(below(bases, run).cast_signed())
+}
+
+/// How many bits of the number belong to the cut before this run.
+fn below(bases: &[Base], run: &Range<usize>) -> u32 {
+    run.start
+        .checked_sub(1)
+        .map_or(0, |before| bases[before].bits)
+}
+
 /// A section's cuts; `None` if its digits do not fit the planned words.
 fn section_cuts(bases: &[Base], runs: &[Range<usize>], steps: &[usize]) -> Option<[Cut; CUTS]> {
     let mut cuts = [Cut::NONE; CUTS];
@@ -316,7 +357,7 @@ fn section_cuts(bases: &[Base], runs: &[Range<usize>], steps: &[usize]) -> Optio
     for ((run, &steps), cut) in runs.iter().zip(steps).zip(&mut cuts) {
         let size = cut_size(bases, run);
         let words = 64 * i32::try_from(steps).ok()?;
-        if size >= WORD || left / size >= 2f64.powi(words) * (1.0 - 1e-12) {
+        if divisor_size(bases, run) >= WORD || left / size >= 2f64.powi(words) * (1.0 - 1e-12) {
             return None;
         }
         let mut divisor = 1u64;
@@ -330,9 +371,11 @@ fn section_cuts(bases: &[Base], runs: &[Range<usize>], steps: &[usize]) -> Optio
         if bits > 63 {
             return None;
         }
+        let below = below(bases, run);
         *cut = Cut {
-            divisor: Wide::new(divisor),
-            bits,
+            divisor: Wide::new(divisor.checked_mul(1u64.checked_shl(below)?)?),
+            bits: bits as u8,
+            below: below as u8,
         };
         left /= size * 2f64.powi(bits.cast_signed());
     }
