@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use kazoe_common::estimate::numerals::grouped;
+
 /// Why a text is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum QuantityError {
@@ -82,6 +84,12 @@ pub(crate) fn parse(text: &str) -> Result<u64, QuantityError> {
         .zip(10_u64.checked_pow(power))
         .and_then(|(whole, scale)| whole.checked_mul(scale))
         .ok_or(QuantityError::Huge)
+}
+
+/// A number and what it counts: `1 segment`, `1,280 segments`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", grouped(number))
 }
 
 struct Reader<'a> {
@@ -180,6 +188,13 @@ mod tests {
         ] {
             assert_eq!(parse(text), Ok(value), "{text}");
         }
+    }
+
+    #[test]
+    fn nouns_agree_with_their_numbers() {
+        assert_eq!(counted(0, "block"), "0 blocks");
+        assert_eq!(counted(1, "block"), "1 block");
+        assert_eq!(counted(1280, "block"), "1,280 blocks");
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use kazoe_common::estimate::numerals::grouped;
 use kazoe_coordinator::ledger_file::{ExportError, export, export_to_path};
 use serde_json::json;
 
 use crate::ending::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
+use crate::quantity::counted;
 use crate::store::{self, StoreArgs};
 
 /// Write a campaign's ledger as one text file, which anyone can verify or import.
@@ -59,9 +59,9 @@ impl Args {
                 }))?;
             } else {
                 tell(format_args!(
-                    "Campaign {id}: {} segments, {} samples, digest {}.",
-                    grouped(done.segments),
-                    grouped(done.samples),
+                    "Campaign {id}: {}, {}, digest {}.",
+                    counted(done.segments, "segment"),
+                    counted(done.samples, "sample"),
                     done.digest
                 ));
                 output.line(path.display())?;

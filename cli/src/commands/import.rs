@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::ending::{Ending, Stop};
 use crate::local::{self, Census};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
+use crate::quantity::counted;
 use crate::store::{self, StoreArgs};
 
 /// Read a ledger file into the database.
@@ -92,9 +93,9 @@ impl Args {
             }))?;
         } else {
             output.line(format_args!(
-                "{}\t{} segments filled, {} confirmed, {} known, {} of another size, {} disputed",
+                "{}\t{} filled, {} confirmed, {} known, {} of another size, {} disputed",
                 done.campaign.id,
-                grouped(done.accepted),
+                counted(done.accepted, "segment"),
                 grouped(done.audited),
                 grouped(done.repeated),
                 grouped(done.stale),
@@ -111,8 +112,8 @@ impl Args {
             ));
         }
         tell(format_args!(
-            "error: {} segments are disputed now; `kazoe run` computes them again",
-            done.disputed.len()
+            "error: disputed now: {}; `kazoe run` settles that by computing again",
+            counted(done.disputed.len() as u64, "segment")
         ));
         Ok(Ending::Failed)
     }

@@ -15,7 +15,7 @@ use crate::ending::{Ending, Stop};
 use crate::local::{self, Census, SEGMENT_BLOCKS};
 use crate::output::{FormArgs, Output, tell};
 use crate::progress::{Progress, duration};
-use crate::quantity;
+use crate::quantity::{self, counted};
 use crate::report::{Findings, ReportForm, running, typed};
 use crate::signals;
 use crate::store::{self, StoreArgs};
@@ -171,8 +171,8 @@ impl Args {
         }
         if record.cut.segment_blocks != blocks {
             tell(format_args!(
-                "Its segments have {} blocks; that was fixed when it began.",
-                record.cut.segment_blocks
+                "Its segments have {}; that was fixed when it began.",
+                counted(record.cut.segment_blocks, "block")
             ));
         }
         Ok((record, snapshot))
@@ -209,10 +209,10 @@ impl Args {
         progress.end();
         let (summary, _) = worked.map_err(Stop::failed)?;
         tell(format_args!(
-            "{} samples computed in {} on {threads} thread{}.",
-            grouped(summary.progress.delivered),
+            "{} computed in {} on {}.",
+            counted(summary.progress.delivered, "sample"),
             duration(summary.progress.elapsed.as_secs()),
-            if threads == 1 { "" } else { "s" }
+            counted(threads as u64, "thread")
         ));
         Ok(())
     }
@@ -223,8 +223,9 @@ impl Args {
         if order == Order::Run {
             tell(format_args!(
                 "error: {there} of {wanted} samples are there, and no more can be had now: \
-                 {} segments are disputed, {} set aside.",
-                after.counts.disputed, after.counts.set_aside
+                 {} disputed, {} set aside.",
+                counted(after.counts.disputed, "segment"),
+                after.counts.set_aside
             ));
             return Ending::Failed;
         }

@@ -17,7 +17,7 @@ use crate::ending::{Ending, Stop};
 use crate::local::Census;
 use crate::local::verify::{Checker, Difference, Verified};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
-use crate::quantity;
+use crate::quantity::{self, counted};
 use crate::store::{self, StoreArgs};
 
 /// Compute random segments again and compare their whole tallies and witnesses.
@@ -155,10 +155,10 @@ impl Args {
                 n => format!("{n} DIFFERENT"),
             };
             output.line(format_args!(
-                "{id}\t{} of {} segments computed again, {} samples, seed {seed}: {found}",
+                "{id}\t{} of {} computed again, {}, seed {seed}: {found}",
                 grouped(verified.checked),
-                grouped(verified.segments),
-                grouped(verified.samples),
+                counted(verified.segments, "segment"),
+                counted(verified.samples, "sample"),
             ))?;
         }
         output.flush()?;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Stdio;
+use std::time::Duration;
 
 use crate::runs::{Place, serial};
 use crate::support::{Ran, wait};
@@ -123,7 +124,8 @@ fn a_second_writer_is_refused_and_readers_are_not() {
         .spawn()
         .unwrap();
     while !place.kazoe(&["campaigns"]).stdout.contains("minishogi") {
-        std::thread::yield_now();
+        assert_eq!(first.try_wait().unwrap(), None);
+        std::thread::sleep(Duration::from_millis(20));
     }
     failed(&place.kazoe(&["run"]), "is writing to ./kazoe.db");
     assert_eq!(place.kazoe(&["report"]).code, Some(0));
