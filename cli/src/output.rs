@@ -14,10 +14,10 @@ pub(crate) const JSON_VERSION: u32 = 1;
 /// How results are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
-    /// Lines for people and for cut, sort and grep.
+    /// Text for people, and for cut, sort and grep.
     #[default]
     Text,
-    /// One JSON document a line, each with a version.
+    /// JSON, with a version in each document.
     Json,
 }
 

@@ -47,7 +47,10 @@ impl Ran {
 /// The binary with these arguments, in a folder of its own if the command writes one.
 pub(crate) fn command<A: AsRef<OsStr>>(arguments: &[A]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kazoe"));
-    command.args(arguments).stdin(Stdio::null());
+    command
+        .args(arguments)
+        .env_remove("KAZOE_DB")
+        .stdin(Stdio::null());
     command
 }
 
