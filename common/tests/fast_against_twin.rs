@@ -135,7 +135,8 @@ impl<B: Bits> Pair<B> {
         }
     }
 
-    /// The fast verdict against the published search, whose way back is found too if `searched`.
+    /// The fast verdict against the twin's search, its proof played forward by the twin, and, if
+    /// `searched`, the fast published search step by step.
     fn verdicts_agree(&self, position: &Mailbox, searched: bool) -> Verdict {
         let (twin, rules) = (&self.twin, &self.rules);
         let sfen = twin.format(position);
@@ -150,6 +151,7 @@ impl<B: Bits> Pair<B> {
             }
             Found::Reachable { .. } => {
                 assert_eq!(proof.verdict, Verdict::Reachable, "{sfen}");
+                twin.replay(rules, &fast, &proof.path);
             }
         }
         if searched {
@@ -163,7 +165,6 @@ impl<B: Bits> Pair<B> {
                     here = rules.undo(&here, unmove);
                     assert_eq!(twin.read(&here), *expected, "{sfen}");
                 }
-                twin.replay(rules, &fast, &proof.path);
             }
         }
         proof.verdict

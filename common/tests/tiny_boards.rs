@@ -18,7 +18,7 @@ use twin::{Mailbox, Twin, ranks, tiny};
 /// The most candidates that are all looked at; of a larger board that many random ones.
 const ALL: usize = 120_000;
 
-/// One in so many reachable candidates is searched by the twin too, and its proof played through.
+/// One in so many reachable candidates is searched by the twin too.
 const SEARCHED: usize = 200;
 
 /// What a board showed.
@@ -67,6 +67,9 @@ impl Board {
         if is_reached {
             assert_eq!(verdict, Verdict::Reachable, "{sfen}");
             seen.reachable += 1;
+            let proof = self.judge.prove(&fast, None);
+            assert_eq!(proof.verdict, verdict, "{sfen}");
+            twin.replay(rules, &fast, &proof.path);
             if seen.reachable.is_multiple_of(SEARCHED) {
                 let Found::Reachable { path, expansions } = twin.published_search(position) else {
                     panic!("{sfen}: the twin finds no way back");
@@ -74,8 +77,6 @@ impl Board {
                 let search = published_search(rules, &fast, None);
                 assert_eq!(search.length(), path.len() as u64, "{sfen}");
                 assert_eq!(search.expansions, expansions as u64, "{sfen}");
-                let proof = self.judge.prove(&fast, None);
-                twin.replay(rules, &fast, &proof.path);
             }
             return Outcome::Reachable;
         }

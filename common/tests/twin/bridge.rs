@@ -48,7 +48,7 @@ impl Twin {
             let before = self.read(&fast);
             let step = self.read_move(unmove.into());
             assert!(
-                self.legal_moves(&before).contains(&step) && self.play(&before, step) == after,
+                self.may_play(&before, step) && self.play(&before, step) == after,
                 "{step:?} does not lead from {} to {}",
                 self.format(&before),
                 self.format(&after),

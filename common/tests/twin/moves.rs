@@ -139,6 +139,11 @@ impl Twin {
         moves
     }
 
+    /// Whether any move whatever is legal.
+    pub(crate) fn may_play(&self, position: &Mailbox, step: Move) -> bool {
+        self.pseudo_moves(position).contains(&step) && self.is_legal(position, step)
+    }
+
     /// Whether the side to move has a legal move. Restricted drops are themselves legal only if they
     /// leave a legal move to the other side, and so on; every such drop takes a piece out of a hand,
     /// so the question ends. They are asked about last, for they cost most.
