@@ -14,9 +14,6 @@ use super::outcome::Outcome;
 use super::search::{Ancestors, Found, Verdict, is_kings_only};
 use crate::game::{Bits, Position, Rules, Unmove};
 
-/// How many predecessors are tried for a certificate before the complete search begins.
-const TRIES: u32 = 24;
-
 /// Decides positions of one variant.
 #[derive(Clone, Debug)]
 pub struct Judge<B> {
@@ -146,24 +143,20 @@ impl<B: Bits> Judge<B> {
         let mut seen = 0;
         let near = self.rules.predecessors(position, |unmove, before| {
             if let Some(trail) = self.certificate(before) {
-                return ControlFlow::Break(Some((vec![unmove], trail)));
+                return ControlFlow::Break((vec![unmove], trail));
             }
             seen += 1;
-            if seen < TRIES {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(None)
-            }
+            ControlFlow::Continue(())
         });
         match near {
-            ControlFlow::Break(Some(certified)) => return Ok(certified),
+            ControlFlow::Break(certified) => return Ok(certified),
             ControlFlow::Continue(()) if seen == 0 => {
                 return Err(Verdict::Unreachable { depth: 0 });
             }
             _ => {}
         }
         let mut ancestors = Ancestors::new(&self.rules, position);
-        match ancestors.search(cap, |_, before| self.certificate(before)) {
+        match ancestors.search_ahead(cap, |before| self.certificate(before)) {
             Found::Goal(node, trail) => Ok((ancestors.path(node), trail)),
             Found::Exhausted => Err(Verdict::Unreachable {
                 depth: ancestors.depth(),

@@ -152,6 +152,37 @@ impl<'a, B: Bits> Ancestors<'a, B> {
         Found::Exhausted
     }
 
+    /// Takes nodes from the open list as [`search`](Self::search) does, but asks the goal about each
+    /// ancestor as soon as it is found; never about the root and its predecessors.
+    pub(crate) fn search_ahead<T>(
+        &mut self,
+        cap: Option<u64>,
+        mut goal: impl FnMut(&Position<B>) -> Option<T>,
+    ) -> Found<T> {
+        let rules = self.rules;
+        while let Some(node) = self.take() {
+            if cap.is_some_and(|cap| self.expansions >= cap) {
+                return Found::Capped;
+            }
+            self.expansions += 1;
+            let position = self.nodes[node].position;
+            let reached = rules.predecessors(&position, |unmove, before| {
+                let known = self.nodes.len();
+                self.add(before, node, Some(unmove));
+                if node > 0 && self.nodes.len() > known {
+                    if let Some(reached) = goal(before) {
+                        return ControlFlow::Break(reached);
+                    }
+                }
+                ControlFlow::Continue(())
+            });
+            if let ControlFlow::Break(reached) = reached {
+                return Found::Goal(self.nodes.len() - 1, reached);
+            }
+        }
+        Found::Exhausted
+    }
+
     /// The un-moves from the root to a node.
     pub(crate) fn path(&self, node: usize) -> Vec<Unmove> {
         let mut path = Vec::new();

@@ -109,13 +109,23 @@ impl<B: Bits> Rules<B> {
     #[inline]
     pub(crate) fn spread(&self, role: &Role<B>, side: Side, set: B) -> B {
         let mut found = B::EMPTY;
-        for &(from, distance) in &role.spreads[side as usize] {
-            let moved = set & from;
-            found |= if distance > 0 {
-                moved.up(distance.unsigned_abs())
+        for pace in &role.paces[side as usize] {
+            found |= pace.shifted(set);
+        }
+        found
+    }
+
+    /// What pieces of `side` in a role, on all squares of a set, attack when only the squares of `free`
+    /// are empty.
+    #[inline]
+    pub(crate) fn attacks_of_all(&self, role: &Role<B>, side: Side, set: B, free: B) -> B {
+        let mut found = B::EMPTY;
+        for pace in &role.paces[side as usize] {
+            found |= pace.shifted(if pace.slides {
+                pace.fill(set, free)
             } else {
-                moved.down(distance.unsigned_abs())
-            };
+                set
+            });
         }
         found
     }

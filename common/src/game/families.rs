@@ -7,7 +7,7 @@
 use super::bits::Bits;
 use super::position::{Position, Side};
 use super::roles::Role;
-use super::rules::Rules;
+use super::rules::{Rules, Square};
 use super::variant::KINDS;
 
 /// One way of stepping, or one of sliding, and the roles that have it.
@@ -103,6 +103,16 @@ impl<B: Bits> Families<B> {
     }
 }
 
+/// The most ways of stepping, and of sliding, that a variant has.
+const WAYS: usize = 16;
+
+/// The pieces of both sides by how they move: what several questions about one position share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Movers<B> {
+    steps: [B; WAYS],
+    slides: [B; WAYS],
+}
+
 /// What one side's pieces do to the other side's King.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Threats<B> {
@@ -157,21 +167,68 @@ impl<B: Bits> Rules<B> {
         }
     }
 
+    /// The pieces by how they move.
+    #[inline]
+    pub(crate) fn movers(&self, position: &Position<B>) -> Movers<B> {
+        let mut movers = Movers {
+            steps: [B::EMPTY; WAYS],
+            slides: self.sliders(position),
+        };
+        for (set, family) in movers.steps.iter_mut().zip(&self.families.steps) {
+            *set = family.of(position);
+        }
+        movers
+    }
+
+    /// The sliders by how they slide.
+    #[inline]
+    pub(crate) fn sliders(&self, position: &Position<B>) -> [B; WAYS] {
+        let mut sliders = [B::EMPTY; WAYS];
+        for (set, family) in sliders.iter_mut().zip(&self.families.slides) {
+            *set = family.of(position);
+        }
+        sliders
+    }
+
+    /// Those of the [`sliders`](Self::sliders) among `own`, pieces of `side`, that would attack a square
+    /// on an empty board.
+    #[inline]
+    pub(crate) fn aiming(&self, sliders: &[B; WAYS], own: B, side: Side, target: Square) -> B {
+        let mut found = B::EMPTY;
+        for (&set, family) in sliders.iter().zip(&self.families.slides) {
+            found |= set & family.reach[side.other() as usize][target];
+        }
+        found & own
+    }
+
     /// Those of the squares `to`, the King of `side`'s own or within his reach, on which he would not be
     /// attacked if only the squares of `occupied` barred slides.
     #[inline]
     pub(crate) fn safe_targets(&self, position: &Position<B>, side: Side, to: B, occupied: B) -> B {
+        self.safe_from(&self.movers(position), position, side, to, occupied)
+    }
+
+    /// The same with the [`movers`](Self::movers) of the position at hand.
+    #[inline]
+    pub(crate) fn safe_from(
+        &self,
+        movers: &Movers<B>,
+        position: &Position<B>,
+        side: Side,
+        to: B,
+        occupied: B,
+    ) -> B {
         let king = position.king(side);
         let theirs = position.of(side.other());
         let (turned, other) = (side as usize, side.other() as usize);
         let mut safe = to;
-        for family in &self.families.steps {
-            for s in (family.of(position) & theirs & family.near[turned][king]).squares() {
+        for (&set, family) in movers.steps.iter().zip(&self.families.steps) {
+            for s in (set & theirs & family.near[turned][king]).squares() {
                 safe &= !family.reach[other][s];
             }
         }
-        for family in &self.families.slides {
-            for s in (family.of(position) & theirs & family.near[turned][king]).squares() {
+        for (&set, family) in movers.slides.iter().zip(&self.families.slides) {
+            for s in (set & theirs & family.near[turned][king]).squares() {
                 for t in (family.reach[other][s] & safe).squares() {
                     if (self.between(s, t) & occupied).is_empty() {
                         safe &= !B::bit(t);

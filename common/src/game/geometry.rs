@@ -1,6 +1,7 @@
 //! The plain coordinates from which all tables are made.
 
 use super::bits::Bits;
+use super::pace::Pace;
 use super::position::Side;
 use super::roles::Role;
 use super::rules::Square;
@@ -42,18 +43,18 @@ impl Geometry {
         set
     }
 
-    /// The squares from which a step stays on the board, and its distance in the word.
-    pub(crate) fn spread<B: Bits>(&self, step: (i8, i8)) -> (B, i32) {
+    /// A step in one direction, repeated if it is a slide.
+    fn pace<B: Bits>(&self, step: (i8, i8), slides: bool) -> Pace<B> {
         let squares =
             usize::from(self.width.cast_unsigned()) * usize::from(self.height.cast_unsigned());
-        let mut from = B::EMPTY;
+        let mut arrivals = B::EMPTY;
         for s in 0..squares {
-            if self.shift(s, step).is_some() {
-                from |= B::bit(s);
+            if let Some(t) = self.shift(s, step) {
+                arrivals |= B::bit(t);
             }
         }
         let distance = i32::from(self.height) * i32::from(step.0) + i32::from(step.1);
-        (from, distance)
+        Pace::new(arrivals, distance, slides)
     }
 
     /// A direction as the side sees it.
@@ -113,13 +114,21 @@ impl Geometry {
             promoted,
             promotes: false,
             crowds: false,
+            retreats: movement
+                .steps
+                .iter()
+                .chain(movement.slides)
+                .any(|&(_, dy)| dy >= 0),
             march: None,
             steps,
             slides,
             directions: indices,
-            spreads: Side::BOTH.map(|side| {
-                let moves = movement.steps.iter().chain(movement.slides);
-                moves.map(|&m| self.spread(Self::facing(side, m))).collect()
+            paces: Side::BOTH.map(|side| {
+                let steps = movement.steps.iter().map(|&m| (m, false));
+                let slides = movement.slides.iter().map(|&m| (m, true));
+                let all = steps.chain(slides);
+                all.map(|(m, slides)| self.pace(Self::facing(side, m), slides))
+                    .collect()
             }),
         }
     }

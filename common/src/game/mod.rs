@@ -19,6 +19,7 @@ mod families;
 mod generate;
 mod march;
 mod moves;
+mod pace;
 mod perft;
 mod usi;
 

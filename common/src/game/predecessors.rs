@@ -157,8 +157,14 @@ impl<B: Bits> Rules<B> {
         if source.aim.steppers.is_many() {
             return ControlFlow::Continue(());
         }
+        // A piece that attacks the King by a step made the move itself.
+        let movers = if source.aim.steppers.is_empty() {
+            position.of(mover)
+        } else {
+            source.aim.steppers
+        };
         let mut reply = None;
-        for to in position.of(mover).squares() {
+        for to in movers.squares() {
             let role = self.role_at(position, to);
             if source.may_undrop(role, to) {
                 let free = !self.variant.kinds[role.kind].mating_drop_forbidden

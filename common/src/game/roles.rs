@@ -2,6 +2,7 @@
 
 use super::bits::Bits;
 use super::march::March;
+use super::pace::Pace;
 use super::position::Position;
 
 /// A kind, promoted or not: what decides how a piece moves.
@@ -16,6 +17,8 @@ pub struct Role<B> {
     /// Whether it moves across files and a file may hold only so many of it, so that its moves have to
     /// mind the limit as drops do.
     pub(crate) crowds: bool,
+    /// Whether some of its moves do not go forward, so that it may leave its promotion zone.
+    pub(crate) retreats: bool,
     /// `steps[side][s]`: the squares that a piece of `side` on s steps to.
     pub(crate) steps: [Vec<B>; 2],
     /// `sliders[side][s]`: the squares that it would slide to from s on an empty board.
@@ -23,9 +26,8 @@ pub struct Role<B> {
     /// Its only step, by side, if it is unpromoted, has just one and no slide, and need not mind a
     /// file's limit: the Pawn's. All such pieces can take it at once.
     pub(crate) march: Option<[March<B>; 2]>,
-    /// How a set of squares spreads by one step in each of its directions, slides included, by side:
-    /// the squares from which the step stays on the board, and the distance in the word.
-    pub(crate) spreads: [Vec<(B, i32)>; 2],
+    /// Its directions, steps and slides, as shifts of sets, by side.
+    pub(crate) paces: [Vec<Pace<B>>; 2],
     /// Its slide directions by side: the index in `Rules::rays`, and whether squares ascend there.
     pub(crate) directions: [Vec<(usize, bool)>; 2],
 }
@@ -43,24 +45,32 @@ impl<B: Bits> Role<B> {
     }
 }
 
-/// The promoted roles that step alike and slide nowhere.
+/// The promoted roles that move alike.
 #[derive(Clone, Debug)]
 pub(crate) struct Gait {
     /// Their indices.
     pub(crate) roles: Vec<usize>,
+    /// Whether they slide.
+    pub(crate) slides: bool,
 }
 
 impl Gait {
     pub(crate) fn group<B: Bits>(roles: &[Role<B>]) -> Vec<Gait> {
         let mut gaits: Vec<Gait> = Vec::new();
         for (index, role) in roles.iter().enumerate() {
-            if !role.promoted || !role.directions[0].is_empty() {
+            if !role.promoted {
                 continue;
             }
-            let alike = |gait: &&mut Gait| roles[gait.roles[0]].steps == role.steps;
+            let alike = |gait: &&mut Gait| {
+                let other = &roles[gait.roles[0]];
+                other.steps == role.steps && other.slides == role.slides
+            };
             match gaits.iter_mut().find(alike) {
                 Some(gait) => gait.roles.push(index),
-                None => gaits.push(Gait { roles: vec![index] }),
+                None => gaits.push(Gait {
+                    roles: vec![index],
+                    slides: !role.directions[0].is_empty(),
+                }),
             }
         }
         gaits

@@ -50,12 +50,13 @@ mod quiet;
 mod shuttles;
 mod stuck;
 mod trail;
-mod trip;
 
 pub(super) use trail::{Step, Trail, expand};
 
+use std::ops::ControlFlow;
+
 use quiet::{Quiet, droppable, lines, remove};
-use shuttles::find_shuttles;
+use shuttles::{Shuttle, for_each_pair};
 
 use crate::game::{Bits, KINDS, Position, Rules, Side};
 
@@ -69,44 +70,94 @@ pub(super) fn certify<B: Bits, T: Trail + Default>(
 ) -> Option<T> {
     let mut trail = T::default();
     let mut board = *position;
-    let mover = prelude(rules, &mut board, &mut trail);
-    if finish(rules, board, mover, &mut trail) {
+    prelude(rules, &mut board, &mut trail);
+    let prelude_took_none = board.sides == position.sides;
+    if finish(rules, &mut board, &mut trail) {
         return Some(trail);
     }
-    if board.sides == position.sides {
+    if prelude_took_none {
         return None;
     }
-    let mut trail = T::default();
-    finish(rules, *position, position.turn.other(), &mut trail).then_some(trail)
+    trail = T::default();
+    board = *position;
+    finish(rules, &mut board, &mut trail).then_some(trail)
 }
 
-/// Empties the board by steps in quiet configurations; `mover` made the last move.
-fn finish<B: Bits>(
-    rules: &Rules<B>,
-    mut board: Position<B>,
-    mut mover: Side,
-    trail: &mut impl Trail,
-) -> bool {
+/// Empties the board by steps in quiet configurations; whether nothing but the Kings is left.
+///
+/// Who made the last move, and on which of their squares the shuttles stand, need no account: the
+/// lemma holds for every phase and whoever is to move, and before shuttles are chosen anew both sides
+/// pass until the present ones stand on their first squares.
+fn finish<B: Bits>(rules: &Rules<B>, board: &mut Position<B>, trail: &mut impl Trail) -> bool {
     let mut walks = WALKS.iter();
     while board.occupied() != board.kinds[0] {
-        let Some(shuttles) = find_shuttles(rules, &board) else {
-            return false;
-        };
-        trail.shuttle([shuttles[0].squares, shuttles[1].squares]);
-        let before = board.occupied().count();
-        let mut quiet = Quiet::new(rules, &board, shuttles, mover);
-        quiet.empty_the_board(trail);
-        if quiet.pieces() == before {
-            let moved = walks
-                .next()
-                .is_some_and(|walk| quiet.make_room(walk, trail));
-            if !moved {
-                return false;
+        let moved = match take_some(rules, board, trail) {
+            Attempt::Taken => true,
+            Attempt::Stuck(shuttles) => {
+                walks.any(|walk| walk_away(rules, board, shuttles, walk, trail))
             }
+            Attempt::NoShuttles => false,
+        };
+        if !moved {
+            return false;
         }
-        (board, mover) = quiet.leave();
     }
     true
+}
+
+/// How an attempt to take pieces off a board ended.
+enum Attempt {
+    /// Some went.
+    Taken,
+    /// No piece could go, whatever shuttles were tried; those were the first.
+    Stuck([Shuttle; 2]),
+    /// Some side cannot pass.
+    NoShuttles,
+}
+
+/// How many pairs of shuttles are tried, one after the other, until a piece can go; after that it costs
+/// less to let the Kings walk.
+const PAIRS: usize = 3;
+
+/// Takes as many pieces as can go.
+fn take_some<B: Bits>(
+    rules: &Rules<B>,
+    board: &mut Position<B>,
+    trail: &mut impl Trail,
+) -> Attempt {
+    let (mut first, mut tried) = (None, 0);
+    let whole = *board;
+    let tries = for_each_pair(rules, &whole, |shuttles| {
+        let mut quiet = Quiet::new(rules, board, shuttles, trail);
+        let taken = quiet.take_pieces(trail);
+        quiet.leave(trail);
+        tried += 1;
+        first.get_or_insert(shuttles);
+        if taken || tried == PAIRS {
+            ControlFlow::Break(taken)
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    match (tries, first) {
+        (ControlFlow::Break(true), _) => Attempt::Taken,
+        (_, Some(first)) => Attempt::Stuck(first),
+        (_, None) => Attempt::NoShuttles,
+    }
+}
+
+/// Lets the Kings walk out of the way of pieces that are stuck; whether one could.
+fn walk_away<B: Bits>(
+    rules: &Rules<B>,
+    board: &mut Position<B>,
+    shuttles: [Shuttle; 2],
+    walk: &stuck::Walk,
+    trail: &mut impl Trail,
+) -> bool {
+    let mut quiet = Quiet::new(rules, board, shuttles, trail);
+    let moved = quiet.make_room(walk, trail);
+    quiet.leave(trail);
+    moved
 }
 
 /// How the Kings walk out of the way of pieces that are stuck, one attempt after the other.
@@ -133,8 +184,8 @@ const WALKS: [stuck::Walk; 4] = [
     },
 ];
 
-/// Undoes drops in turn, M first, as long as both sides have loose pieces; who made the last move then.
-fn prelude<B: Bits>(rules: &Rules<B>, board: &mut Position<B>, trail: &mut impl Trail) -> Side {
+/// Undoes drops in turn, M first, as long as both sides have loose pieces.
+fn prelude<B: Bits>(rules: &Rules<B>, board: &mut Position<B>, trail: &mut impl Trail) {
     let kings = Side::BOTH.map(|side| [board.king(side)]);
     let loose = droppable(board) & !lines(rules, board, &kings);
     let restricted = restricted(rules, board);
@@ -153,7 +204,7 @@ fn prelude<B: Bits>(rules: &Rules<B>, board: &mut Position<B>, trail: &mut impl 
         };
         if set.is_empty() || !may {
             remove(board, gone);
-            return side;
+            return;
         }
         let square = set.first();
         *set = set.rest();

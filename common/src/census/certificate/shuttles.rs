@@ -1,5 +1,7 @@
 //! Shuttles: what lets a side pass.
 
+use std::ops::ControlFlow;
+
 use crate::game::{Bits, Piece, Position, Rules, Side, Square};
 
 /// A piece that steps from one square to another and back.
@@ -53,13 +55,62 @@ pub(super) fn reserved<B: Bits>(kings: [Square; 2], shuttles: &[Shuttle; 2]) -> 
 /// The most candidates of one side.
 const CANDIDATES: usize = 16;
 
-/// The candidates of one side, Kings first.
+/// The candidates of one side, the King first.
 struct Candidates {
     list: [Option<Shuttle>; CANDIDATES],
     count: usize,
 }
 
 impl Candidates {
+    /// The King with each of his safe squares.
+    fn of_king<B: Bits>(kings: [Square; 2], safe: [B; 2], side: Side) -> Self {
+        let mut found = Candidates {
+            list: [None; CANDIDATES],
+            count: 0,
+        };
+        let king = Piece {
+            side,
+            kind: 0,
+            promoted: false,
+        };
+        for b in safe[side as usize].squares() {
+            found.push(king, [kings[side as usize], b]);
+        }
+        found
+    }
+
+    /// Adds the pieces that can step to a free square and back and see the opposing King from neither.
+    fn add_others<B: Bits>(
+        &mut self,
+        rules: &Rules<B>,
+        board: &Position<B>,
+        kings: [Square; 2],
+        side: Side,
+    ) {
+        let free = !board.occupied();
+        let other = kings[side.other() as usize];
+        for role in &rules.roles[1..] {
+            for a in (role.of(board) & board.of(side)).squares() {
+                let there = rules.spread(role, side, B::bit(a));
+                let both_ways = there & rules.spread(role, side.other(), B::bit(a)) & free;
+                let piece = Piece {
+                    side,
+                    kind: role.kind,
+                    promoted: role.promoted,
+                };
+                for b in both_ways.squares() {
+                    let shuttle = Shuttle {
+                        squares: [a, b],
+                        piece,
+                    };
+                    if !shuttle.reach(rules).has(other) {
+                        self.push(piece, [a, b]);
+                    }
+                }
+            }
+        }
+    }
+
     fn push(&mut self, piece: Piece, squares: [Square; 2]) {
         if self.count < CANDIDATES {
             self.list[self.count] = Some(Shuttle { squares, piece });
@@ -72,91 +123,73 @@ impl Candidates {
     }
 }
 
-/// A shuttle for each side such that the configuration is quiet, Kings before other pieces.
-pub(super) fn find_shuttles<B: Bits>(
+/// Visits pairs of shuttles for which the configuration is quiet, until the visitor breaks: the Kings
+/// first, other pieces later.
+///
+/// A King that shuttles along his file bars fewest of the lines by which sliders go home, so those
+/// come first.
+pub(super) fn for_each_pair<B: Bits, T>(
     rules: &Rules<B>,
     board: &Position<B>,
-) -> Option<[Shuttle; 2]> {
+    mut visit: impl FnMut([Shuttle; 2]) -> ControlFlow<T>,
+) -> ControlFlow<T> {
     let kings = Side::BOTH.map(|side| board.king(side));
     let unseen = board.occupied() & !board.kinds[0];
     let ring = &rules.roles[0].steps[0];
     let free = !board.occupied();
+    let movers = rules.movers(board);
     let mut safe = [B::EMPTY; 2];
     for side in Side::BOTH {
         let own = B::bit(kings[side as usize]);
         let beside = ring[kings[side as usize]] & free;
-        let found = rules.safe_targets(board, side, beside | own, unseen);
+        let found = rules.safe_from(&movers, board, side, beside | own, unseen);
         if (found & own).is_empty() {
-            return None;
+            return ControlFlow::Continue(());
         }
         safe[side as usize] = found & !own;
     }
     // Two Kings need no further test: their second squares were free before.
-    let both_kings = safe[0].squares().find_map(|b| {
-        let apart = safe[1] & !ring[b];
-        (!apart.is_empty()).then(|| [b, apart.first()])
-    });
-    if let Some(beside) = both_kings {
-        return Some(Side::BOTH.map(|side| Shuttle {
-            squares: [kings[side as usize], beside[side as usize]],
-            piece: Piece {
-                side,
-                kind: 0,
-                promoted: false,
-            },
-        }));
-    }
-    let [black, white] = Side::BOTH.map(|side| candidates(rules, board, kings, safe, side));
-    black.iter().find_map(|b| {
-        white
+    let upright = kings.map(|king| rules.files[king / usize::from(rules.variant.height)]);
+    let ordered = [0, 1].map(|side| [safe[side] & upright[side], safe[side] & !upright[side]]);
+    for b in ordered[0].iter().flat_map(|set| set.squares()) {
+        for w in ordered[1]
             .iter()
-            .map(|w| [b, w])
-            .find(|pair| is_quiet(rules, board, kings, pair))
-    })
-}
-
-fn candidates<B: Bits>(
-    rules: &Rules<B>,
-    board: &Position<B>,
-    kings: [Square; 2],
-    safe: [B; 2],
-    side: Side,
-) -> Candidates {
-    let free = !board.occupied();
-    let (own, other) = (kings[side as usize], kings[side.other() as usize]);
-    let mut found = Candidates {
-        list: [None; CANDIDATES],
-        count: 0,
-    };
-    let king = Piece {
-        side,
-        kind: 0,
-        promoted: false,
-    };
-    for b in safe[side as usize].squares() {
-        found.push(king, [own, b]);
+            .flat_map(|&set| (set & !ring[b]).squares())
+        {
+            visit(Side::BOTH.map(|side| Shuttle {
+                squares: [kings[side as usize], [b, w][side as usize]],
+                piece: Piece {
+                    side,
+                    kind: 0,
+                    promoted: false,
+                },
+            }))?;
+        }
     }
-    for role in &rules.roles[1..] {
-        for a in (role.of(board) & board.of(side)).squares() {
-            let there = rules.spread(role, side, B::bit(a));
-            let both_ways = there & rules.spread(role, side.other(), B::bit(a)) & free;
-            let piece = Piece {
-                side,
-                kind: role.kind,
-                promoted: role.promoted,
-            };
-            for b in both_ways.squares() {
-                let shuttle = Shuttle {
-                    squares: [a, b],
-                    piece,
-                };
-                if !shuttle.reach(rules).has(other) {
-                    found.push(piece, [a, b]);
-                }
+    // A side whose King can shuttle needs another piece only if the two Kings are in each other's way.
+    let apart = Side::BOTH.map(|side| safe[side as usize].is_empty());
+    let needs = if apart == [false; 2] {
+        [true; 2]
+    } else {
+        apart
+    };
+    let [black, white] = Side::BOTH.map(|side| {
+        let mut found = Candidates::of_king(kings, safe, side);
+        if needs[side as usize] {
+            found.add_others(rules, board, kings, side);
+        }
+        found
+    });
+    for b in black.iter() {
+        for w in white.iter() {
+            let pair = [b, w];
+            let both_kings = b.piece.kind == 0 && w.piece.kind == 0;
+            if !both_kings && is_quiet(rules, board, kings, &pair) {
+                visit(pair)?;
             }
         }
     }
-    found
+    ControlFlow::Continue(())
 }
 
 /// Whether no King is attacked in any phase, seeing through Kings and shuttles.

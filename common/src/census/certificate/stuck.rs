@@ -61,7 +61,6 @@ impl<B: Bits> Quiet<'_, B> {
                             promoted: true,
                         };
                         trail.walk(side, &[square, end]);
-                        self.stepped(side, 1);
                         self.board.lift(square, piece);
                         self.board.put(end, piece);
                     }
@@ -77,7 +76,7 @@ impl<B: Bits> Quiet<'_, B> {
         if shuttle.piece.kind != 0 {
             return false;
         }
-        let start = shuttle.squares[self.at[own]];
+        let start = shuttle.squares[0];
         let layers = self.reach_of_the_king(side, start);
         let ends = layers
             .iter()
@@ -93,11 +92,10 @@ impl<B: Bits> Quiet<'_, B> {
             way.push((*layer & ring[way[way.len() - 1]]).first());
         }
         way.reverse();
+        trail.settle();
         trail.walk(side, &way);
-        self.stepped(side, depth);
         // The square that it came from last is beside and safe: the next shuttle.
         self.shuttles[own].squares = [end, way[depth - 1]];
-        self.at[own] = 0;
         self.kings[own] = end;
         self.targets = targets(self.kings, &self.shuttles);
         self.reserved = reserved(self.kings, &self.shuttles);
@@ -128,7 +126,7 @@ impl<B: Bits> Quiet<'_, B> {
             for t in (next & !barred & !reached).squares() {
                 let attacked = self
                     .rules
-                    .is_attacked(&self.board, t, side.other(), occupied);
+                    .is_attacked(self.board, t, side.other(), occupied);
                 if !attacked {
                     safe |= B::bit(t);
                 }

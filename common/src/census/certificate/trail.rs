@@ -9,8 +9,10 @@ pub(in crate::census) type Squares = [[Square; 2]; 2];
 pub(in crate::census) trait Trail {
     /// A drop of `side` on `square` is undone.
     fn undrop(&mut self, side: Side, square: Square);
-    /// From here on the sides may pass between these squares.
+    /// From here on the sides may pass between these squares; each shuttle stands on one of them.
     fn shuttle(&mut self, shuttles: Squares);
+    /// The sides pass until both shuttles stand on their first squares.
+    fn settle(&mut self);
     /// Drops of `side` on all these squares are undone, in any order.
     fn undrop_all<B: Bits>(&mut self, side: Side, squares: B);
     /// A promoted piece of `side` walks back along `way`, returns unpromoted to `origin`, and its drop
@@ -31,6 +33,8 @@ impl Trail for () {
     #[inline]
     fn shuttle(&mut self, _: Squares) {}
     #[inline]
+    fn settle(&mut self) {}
+    #[inline]
     fn undrop_all<B: Bits>(&mut self, _: Side, _: B) {}
     #[inline]
     fn unpromote(&mut self, _: Side, _: &[Square], _: Square) {}
@@ -47,6 +51,7 @@ impl Trail for () {
 pub(in crate::census) enum Step {
     Undrop(Side, Square),
     Shuttle(Squares),
+    Settle,
     /// A piece returns from the first square to the second, unpromoted if the flag is set.
     Return(Side, Square, Square, bool),
 }
@@ -57,6 +62,9 @@ impl Trail for Vec<Step> {
     }
     fn shuttle(&mut self, shuttles: Squares) {
         self.push(Step::Shuttle(shuttles));
+    }
+    fn settle(&mut self) {
+        self.push(Step::Settle);
     }
     fn undrop_all<B: Bits>(&mut self, side: Side, squares: B) {
         self.extend(squares.squares().map(|s| Step::Undrop(side, s)));
@@ -91,6 +99,7 @@ pub(in crate::census) fn expand<B: Bits>(
     for step in steps {
         match *step {
             Step::Shuttle(shuttles) => walk.shuttles = Some(shuttles),
+            Step::Settle => walk.settle(),
             Step::Undrop(side, square) => {
                 walk.hand_over_to(side);
                 let kind = rules.role_at(&walk.position, square).kind;
@@ -121,10 +130,27 @@ struct Walk<'a, B> {
 impl<B: Bits> Walk<'_, B> {
     /// Makes `side` the one that made the last move.
     fn hand_over_to(&mut self, side: Side) {
-        let mover = self.position.turn().other();
-        if mover == side {
-            return;
+        if self.position.turn() == side {
+            self.pass();
         }
+    }
+
+    /// Passes until both shuttles stand on their first squares. They pass in turn, so each of the four
+    /// phases comes within four passes.
+    fn settle(&mut self) {
+        let firsts = self.shuttles.expect("only shuttles settle");
+        let firsts = firsts.map(|[first, _]| first);
+        while Side::BOTH
+            .iter()
+            .any(|&side| !self.position.of(side).has(firsts[side as usize]))
+        {
+            self.pass();
+        }
+    }
+
+    /// The side that made the last move undoes one of its shuttle's.
+    fn pass(&mut self) {
+        let mover = self.position.turn().other();
         let shuttles = self.shuttles.expect("a prelude takes turns");
         let [mut from, mut to] = shuttles[mover as usize];
         if self.position.of(mover).has(from) {
