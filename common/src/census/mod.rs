@@ -5,6 +5,8 @@ mod certificate;
 mod counter;
 mod funnel;
 mod judge;
+mod key;
+mod open;
 mod outcome;
 mod search;
 mod tally;

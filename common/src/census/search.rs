@@ -2,17 +2,20 @@
 //!
 //! The published method takes, from the open list, a position with least H = 10 N + 10 P + D, where N
 //! counts the pieces on the board other than Kings, P the promoted ones, and D how many ranks these
-//! are away from their owners' promotion zones. Here ties go first in, first out; a position enters
-//! the list once; the order in which predecessors are made is that of
-//! [`Rules::predecessors`]. H only orders the work: a search that runs out of positions has seen every
-//! ancestor, so its verdict does not depend on the order.
+//! are away from their owners' promotion zones; of equals it takes the least [position](super::key).
+//! A position enters the list once, from the first of its successors that is taken. All this only
+//! orders the work: a search that runs out of positions has seen every ancestor, so its verdict does
+//! not depend on the order.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
-use crate::game::{Bits, Position, Rules, Side, Unmove};
+use super::key::{Key, Keys};
+use super::open::Open;
+use crate::game::{Bits, Position, Rules, Unmove};
 
 /// Whether a position can occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,49 +89,101 @@ pub(crate) fn is_kings_only<B: Bits>(position: &Position<B>) -> bool {
 /// How a search over ancestors ended.
 pub(crate) enum Found<T> {
     /// At a node that satisfied the goal.
-    Goal(usize, T),
+    Goal(u32, T),
     /// Every ancestor was seen.
     Exhausted,
     /// At the cap.
     Capped,
 }
 
-/// A position and how its successor on the path was reached from it.
-struct Node<B> {
-    position: Position<B>,
-    /// The node that this one is a predecessor of, and the un-move between; the root names itself.
-    successor: usize,
-    unmove: Option<Unmove>,
-    fingerprint: u64,
+/// The node that every search begins with.
+const ROOT: u32 = 0;
+
+/// The ancestors found so far, numbered in the order in which they were found, the root first.
+struct Nodes {
+    /// How many words a key takes.
+    words: usize,
+    /// The keys, one after the other.
+    keys: Vec<u64>,
+    /// The node that each is a predecessor of; the root names itself.
+    successors: Vec<u32>,
+    index: HashTable<u32>,
+}
+
+impl Nodes {
+    fn words(&self, node: u32) -> &[u64] {
+        &self.keys[node as usize * self.words..][..self.words]
+    }
+
+    fn key(&self, node: u32) -> Key {
+        Key::of_words(self.words(node))
+    }
+
+    fn find(&self, key: &Key) -> Option<u32> {
+        let words = key.words(self.words);
+        let found = (self.index).find(fingerprint(words), |&node| self.words(node) == words);
+        found.copied()
+    }
+
+    /// The number of a key that is new.
+    fn add(&mut self, key: &Key, successor: u32) -> Option<u32> {
+        let (number, keys) = (self.words, &mut self.keys);
+        let words = key.words(number);
+        let node = u32::try_from(self.successors.len()).expect("memory ends before 2^32 nodes do");
+        let at = |node: u32| node as usize * number..(node as usize + 1) * number;
+        let entry = self.index.entry(
+            fingerprint(words),
+            |&node| keys[at(node)] == *words,
+            |&node| fingerprint(&keys[at(node)]),
+        );
+        let Entry::Vacant(place) = entry else {
+            return None;
+        };
+        place.insert(node);
+        keys.extend_from_slice(words);
+        self.successors.push(successor);
+        Some(node)
+    }
+}
+
+/// A hash that costs a multiplication a word.
+fn fingerprint(words: &[u64]) -> u64 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let sum = words.iter().fold(0_u64, |sum, word| {
+        (sum.rotate_left(29) ^ word).wrapping_mul(ODD)
+    });
+    sum ^ (sum >> 32)
 }
 
 /// The ancestors of a position found so far.
 pub(crate) struct Ancestors<'a, B> {
     rules: &'a Rules<B>,
-    nodes: Vec<Node<B>>,
-    index: HashTable<u32>,
-    /// The open list: node numbers by H.
-    open: Vec<VecDeque<u32>>,
-    /// No open node has a smaller H.
-    least: usize,
+    keys: Keys,
+    nodes: Nodes,
+    open: Open,
     expansions: u64,
 }
 
 impl<'a, B: Bits> Ancestors<'a, B> {
     pub(crate) fn new(rules: &'a Rules<B>, root: &Position<B>) -> Self {
+        let keys = Keys::new(rules, root);
         let mut ancestors = Ancestors {
             rules,
-            nodes: Vec::new(),
-            index: HashTable::new(),
-            open: Vec::new(),
-            least: 0,
+            nodes: Nodes {
+                words: keys.words(),
+                keys: Vec::new(),
+                successors: Vec::new(),
+                index: HashTable::new(),
+            },
+            open: Open::default(),
             expansions: 0,
+            keys,
         };
-        ancestors.add(root, 0, None);
+        ancestors.add(&ancestors.keys.key(root), ROOT);
         ancestors
     }
 
-    /// Takes nodes from the open list, least H first, until the goal accepts one.
+    /// Takes nodes from the open list, the least first, until the goal accepts one.
     pub(crate) fn search<T>(
         &mut self,
         cap: Option<u64>,
@@ -140,12 +195,13 @@ impl<'a, B: Bits> Ancestors<'a, B> {
                 return Found::Capped;
             }
             self.expansions += 1;
-            let position = self.nodes[node].position;
+            let key = self.nodes.key(node);
+            let position = self.keys.position(&key);
             if let Some(reached) = goal(rules, &position) {
                 return Found::Goal(node, reached);
             }
             let _: ControlFlow<()> = rules.predecessors(&position, |unmove, before| {
-                self.add(before, node, Some(unmove));
+                self.add(&self.keys.before(&key, unmove, before), node);
                 ControlFlow::Continue(())
             });
         }
@@ -184,93 +240,66 @@ impl<'a, B: Bits> Ancestors<'a, B> {
     }
 
     /// The un-moves from the root to a node.
-    pub(crate) fn path(&self, node: usize) -> Vec<Unmove> {
+    ///
+    /// They are not kept but found again: there are a hundred nodes on a path, and a thousand times as
+    /// many beside it.
+    pub(crate) fn path(&self, node: u32) -> Vec<Unmove> {
         let mut path = Vec::new();
         let mut here = node;
-        while let Some(unmove) = self.nodes[here].unmove {
-            path.push(unmove);
-            here = self.nodes[here].successor;
+        while here != ROOT {
+            let successor = self.nodes.successors[here as usize];
+            path.push(self.unmove(successor, here));
+            here = successor;
         }
         path.reverse();
         path
     }
 
+    /// The un-move that leads from a node to its predecessor.
+    fn unmove(&self, node: u32, predecessor: u32) -> Unmove {
+        let (key, wanted) = (self.nodes.key(node), self.nodes.key(predecessor));
+        let found = self
+            .rules
+            .predecessors(&self.keys.position::<B>(&key), |unmove, before| {
+                if self.keys.before(&key, unmove, before) == wanted {
+                    ControlFlow::Break(unmove)
+                } else {
+                    ControlFlow::Continue(())
+                }
+            });
+        found.break_value().expect("a predecessor is found again")
+    }
+
     /// The largest breadth-first distance from the root among all ancestors, once all are known.
     pub(crate) fn depth(&self) -> u32 {
-        let mut distance = vec![u32::MAX; self.nodes.len()];
-        distance[0] = 0;
-        let mut queue = VecDeque::from([0]);
+        let mut distance = vec![u32::MAX; self.nodes.successors.len()];
+        distance[ROOT as usize] = 0;
+        let mut queue = VecDeque::from([ROOT]);
         let mut deepest = 0;
         while let Some(node) = queue.pop_front() {
-            deepest = distance[node];
-            let _: ControlFlow<()> =
-                self.rules
-                    .predecessors(&self.nodes[node].position, |_, before| {
-                        let next = self.find(before).expect("every ancestor is known");
-                        if distance[next] == u32::MAX {
-                            distance[next] = deepest + 1;
-                            queue.push_back(next);
-                        }
-                        ControlFlow::Continue(())
-                    });
+            deepest = distance[node as usize];
+            let key = self.nodes.key(node);
+            let position = self.keys.position(&key);
+            let _: ControlFlow<()> = self.rules.predecessors(&position, |unmove, before| {
+                let next = self.nodes.find(&self.keys.before(&key, unmove, before));
+                let next = next.expect("every ancestor is known");
+                if distance[next as usize] == u32::MAX {
+                    distance[next as usize] = deepest + 1;
+                    queue.push_back(next);
+                }
+                ControlFlow::Continue(())
+            });
         }
         deepest
     }
 
-    fn find(&self, position: &Position<B>) -> Option<usize> {
-        let found = self.index.find(position.fingerprint(), |&node| {
-            self.nodes[node as usize].position == *position
-        });
-        found.map(|&node| node as usize)
+    fn add(&mut self, key: &Key, successor: u32) {
+        if let Some(node) = self.nodes.add(key, successor) {
+            self.open.push(node, |node| self.nodes.words(node));
+        }
     }
 
-    fn add(&mut self, position: &Position<B>, successor: usize, unmove: Option<Unmove>) {
-        let fingerprint = position.fingerprint();
-        let known = self.index.find(fingerprint, |&node| {
-            let node = &self.nodes[node as usize];
-            node.fingerprint == fingerprint && node.position == *position
-        });
-        if known.is_some() {
-            return;
-        }
-        let node = u32::try_from(self.nodes.len()).expect("memory ends before 2^32 positions do");
-        self.nodes.push(Node {
-            position: *position,
-            successor,
-            unmove,
-            fingerprint,
-        });
-        let nodes = &self.nodes;
-        self.index
-            .insert_unique(fingerprint, node, |&node| nodes[node as usize].fingerprint);
-        let h = heuristic(self.rules, position);
-        if self.open.len() <= h {
-            self.open.resize_with(h + 1, VecDeque::new);
-        }
-        self.open[h].push_back(node);
-        self.least = self.least.min(h);
+    fn take(&mut self) -> Option<u32> {
+        self.open.pop(|node| self.nodes.words(node))
     }
-
-    fn take(&mut self) -> Option<usize> {
-        while self.least < self.open.len() {
-            if let Some(node) = self.open[self.least].pop_front() {
-                return Some(node as usize);
-            }
-            self.least += 1;
-        }
-        None
-    }
-}
-
-/// H = 10 N + 10 P + D.
-fn heuristic<B: Bits>(rules: &Rules<B>, position: &Position<B>) -> usize {
-    let pieces = position.occupied().count() - 2;
-    let mut h = 10 * pieces + 10 * position.promoted.count();
-    for side in Side::BOTH {
-        let own = position.promoted & position.of(side);
-        for beyond in &rules.beyond_zone[side as usize] {
-            h += (own & *beyond).count();
-        }
-    }
-    h as usize
 }

@@ -142,20 +142,6 @@ impl<B: Bits> Position<B> {
         })
     }
 
-    /// A hash that costs a multiplication a word: equal positions have equal ones, and tables that use
-    /// it compare the positions too.
-    #[must_use]
-    pub(crate) fn fingerprint(&self) -> u64 {
-        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-        let sets = self.sides.iter().chain(&self.kinds).chain([&self.promoted]);
-        let hands = self.hands.iter().map(|hand| u64::from_le_bytes(*hand));
-        let words = sets.flat_map(|set| set.words()).chain(hands);
-        let sum = words.fold(self.turn as u64, |sum, word| {
-            (sum.rotate_left(29) ^ word).wrapping_mul(ODD)
-        });
-        sum ^ (sum >> 32)
-    }
-
     /// Puts a piece on an empty square.
     #[inline]
     pub(crate) fn put(&mut self, square: usize, piece: Piece) {

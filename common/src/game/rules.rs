@@ -42,8 +42,6 @@ pub struct Rules<B> {
     pub(crate) files: Vec<B>,
     /// The promotion zone by side.
     pub(crate) zone: [B; 2],
-    /// `beyond_zone[side][d]`: the squares more than d ranks away from the side's zone.
-    pub(crate) beyond_zone: [Vec<B>; 2],
     /// `standing[side][kind]`: where an unpromoted piece of the kind can still move some day.
     pub(crate) standing: [Vec<B>; 2],
     /// The ways of moving.
@@ -184,14 +182,6 @@ impl<B: Bits> Rules<B> {
                     file
                 })
                 .collect(),
-            beyond_zone: [
-                (variant.zone..height)
-                    .map(|y| rank_set(y..height))
-                    .collect(),
-                (variant.zone..height)
-                    .map(|y| rank_set(0..height - y))
-                    .collect(),
-            ],
             zone,
             standing,
             families,

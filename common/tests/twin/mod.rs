@@ -12,6 +12,7 @@ pub(crate) mod bridge;
 pub(crate) mod chance;
 pub(crate) mod filters;
 pub(crate) mod forward;
+pub(crate) mod hash;
 pub(crate) mod moves;
 pub(crate) mod ranks;
 #[path = "../data/reader.rs"]
@@ -19,6 +20,8 @@ pub(crate) mod reader;
 pub(crate) mod reverse;
 pub(crate) mod sfen;
 pub(crate) mod tiny;
+
+use std::cmp::Ordering;
 
 use kazoe_common::game::{KINDS, Movement, Side, Variant};
 
@@ -37,52 +40,67 @@ pub(crate) struct Piece {
     pub(crate) promoted: bool,
 }
 
-/// A position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A position. Positions compare as the published search compares them: by the side to move, by the
+/// squares rank by rank, by Black's hand, by White's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Mailbox {
-    /// `board[x][y]`; what lies outside the variant's board stays empty.
-    pub(crate) board: [[Option<Piece>; LONGEST]; LONGEST],
+    pub(crate) turn: Side,
+    /// What stands on (x, y) is at `LONGEST * y + x`, one byte each: a piece is its kind, then one bit
+    /// that is 0 if it is promoted, then one that is 0 if it is Black's. Outside the variant's board
+    /// all is [`EMPTY`].
+    board: [u8; LONGEST * LONGEST],
     /// `hands[side][kind]`.
     pub(crate) hands: [[u8; KINDS]; 2],
-    pub(crate) turn: Side,
 }
 
-/// A position as bytes, for sets and maps: equal keys are equal positions.
-pub(crate) type Key = [u8; LONGEST * LONGEST + 2 * KINDS + 1];
+/// An empty square, which compares as greater than any piece.
+const EMPTY: u8 = u8::MAX;
 
 impl Mailbox {
     /// An empty board and empty hands.
     pub(crate) fn empty(turn: Side) -> Self {
         Mailbox {
-            board: [[None; LONGEST]; LONGEST],
-            hands: [[0; KINDS]; 2],
             turn,
+            board: [EMPTY; LONGEST * LONGEST],
+            hands: [[0; KINDS]; 2],
         }
     }
 
     pub(crate) fn at(&self, (x, y): At) -> Option<Piece> {
-        self.board[x][y]
+        let byte = self.board[LONGEST * y + x];
+        (byte != EMPTY).then(|| Piece {
+            side: Side::BOTH[usize::from(byte & 1)],
+            kind: byte >> 2,
+            promoted: byte & 2 == 0,
+        })
     }
 
     pub(crate) fn set(&mut self, (x, y): At, piece: Option<Piece>) {
-        self.board[x][y] = piece;
+        self.board[LONGEST * y + x] = piece.map_or(EMPTY, |piece| {
+            piece.kind << 2 | u8::from(!piece.promoted) << 1 | piece.side as u8
+        });
     }
 
-    pub(crate) fn key(&self) -> Key {
-        let mut key = [0; LONGEST * LONGEST + 2 * KINDS + 1];
-        let mut place = 0;
-        for piece in self.board.as_flattened() {
-            key[place] = piece.map_or(0, |p| {
-                1 + p.kind * 4 + u8::from(p.promoted) * 2 + p.side as u8
-            });
-            place += 1;
-        }
-        for number in self.hands.as_flattened() {
-            key[place] = *number;
-            place += 1;
-        }
-        key[place] = self.turn as u8;
-        key
+    /// The kinds of the pieces in a hand, sorted.
+    fn listed(&self, side: Side) -> Vec<usize> {
+        let hand = self.hands[side as usize].into_iter().enumerate();
+        hand.flat_map(|(kind, count)| vec![kind; usize::from(count)])
+            .collect()
+    }
+}
+
+impl Ord for Mailbox {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.turn.cmp(&other.turn))
+            .then_with(|| self.board.cmp(&other.board))
+            .then_with(|| self.listed(Side::Black).cmp(&other.listed(Side::Black)))
+            .then_with(|| self.listed(Side::White).cmp(&other.listed(Side::White)))
+    }
+}
+
+impl PartialOrd for Mailbox {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -106,6 +124,14 @@ impl Twin {
     pub(crate) fn new(variant: &'static Variant) -> Self {
         assert!(usize::from(variant.width.max(variant.height)) <= LONGEST);
         assert!(variant.kinds.len() <= KINDS);
+        let mirror_order = variant
+            .kinds
+            .iter()
+            .map(|k| variant.mirror_order.find(k.letter));
+        assert!(
+            mirror_order.is_sorted(),
+            "kinds compare by their place in the mirror order, which is their place in the table"
+        );
         let movements = variant
             .kinds
             .iter()

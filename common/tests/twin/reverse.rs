@@ -1,8 +1,11 @@
 //! Backward play: predecessors, all ancestors, and the published best-first search.
 
-use std::collections::{BTreeMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::hash_map::Entry;
 
-use super::{At, Key, Mailbox, Piece, Twin};
+use super::hash::{Map, Set};
+use super::{At, Mailbox, Piece, Twin};
 
 /// What the published search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,46 +29,56 @@ impl Twin {
     /// t ascending that holds a piece of the side that moved last, the undone drop, then the moves of
     /// the piece as it is now, then those of its unpromoted self, from f ascending; for each f first
     /// without a capture, then captures by kind ascending, unpromoted before promoted.
+    ///
+    /// In none of them is the King of the side that is to move here attacked.
     pub(crate) fn predecessors(&self, position: &Mailbox) -> Vec<Mailbox> {
         let mover = position.turn.other();
+        let king = self.king(position, position.turn);
         let mut found = Vec::new();
         for to in self.squares() {
             let Some(piece) = position.at(to).filter(|p| p.side == mover) else {
                 continue;
             };
             if !piece.promoted && piece.kind != 0 {
-                self.undo_drop(position, piece, to, &mut found);
+                self.undo_drop(position, king, piece, to, &mut found);
             }
-            self.undo_board_moves(position, piece, piece, to, &mut found);
+            self.undo_board_moves(position, king, piece, piece, to, &mut found);
             if piece.promoted {
                 let before = Piece {
                     promoted: false,
                     ..piece
                 };
-                self.undo_board_moves(position, piece, before, to, &mut found);
+                self.undo_board_moves(position, king, piece, before, to, &mut found);
             }
         }
-        let opponent = position.turn;
-        found.retain(|before| !self.in_check(before, opponent));
         found
     }
 
-    fn undo_drop(&self, position: &Mailbox, piece: Piece, to: At, found: &mut Vec<Mailbox>) {
-        let kind = &self.variant.kinds[usize::from(piece.kind)];
-        if kind.mating_drop_forbidden && !self.has_legal_move(position) {
-            return;
-        }
+    fn undo_drop(
+        &self,
+        position: &Mailbox,
+        king: At,
+        piece: Piece,
+        to: At,
+        found: &mut Vec<Mailbox>,
+    ) {
         let mut before = *position;
         before.turn = piece.side;
         before.set(to, None);
         before.hands[piece.side as usize][usize::from(piece.kind)] += 1;
-        found.push(before);
+        let kind = &self.variant.kinds[usize::from(piece.kind)];
+        if !self.attacks(&before, piece.side, king)
+            && (!kind.mating_drop_forbidden || self.has_legal_move(position))
+        {
+            found.push(before);
+        }
     }
 
     /// Moves of a piece that was `before` and is `now` on `to`.
     fn undo_board_moves(
         &self,
         position: &Mailbox,
+        king: At,
         now: Piece,
         before: Piece,
         to: At,
@@ -87,7 +100,12 @@ impl Twin {
                 continue;
             }
             quiet.set(from, Some(before));
-            found.push(quiet);
+            if !self.attacks(&quiet, side, king) {
+                found.push(quiet);
+            }
+            // Whatever was captured bars the same lines to the King and is no attacker of his, so one
+            // look is enough for all.
+            let mut attacked = None;
             for kind in self.kinds() {
                 if position.hands[side as usize][usize::from(kind)] == 0 {
                     continue;
@@ -104,7 +122,9 @@ impl Twin {
                     let mut capture = quiet;
                     capture.hands[side as usize][usize::from(kind)] -= 1;
                     capture.set(to, Some(captured));
-                    found.push(capture);
+                    if !*attacked.get_or_insert_with(|| self.attacks(&capture, side, king)) {
+                        found.push(capture);
+                    }
                 }
             }
         }
@@ -133,30 +153,33 @@ impl Twin {
             .sum()
     }
 
-    /// The published greedy best-first search: least H first, ties first in, first out.
+    /// The published greedy best-first search: least H first, of equals the least position.
     pub(crate) fn published_search(&self, root: &Mailbox) -> Found {
-        let mut entered: Vec<(Mailbox, Option<usize>)> = vec![(*root, None)];
-        let mut seen: HashSet<Key> = HashSet::from([root.key()]);
-        let mut open: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-        open.insert((self.remaining(root), 0), 0);
-        let mut expansions = 0;
-        while let Some((_, number)) = open.pop_first() {
-            expansions += 1;
-            let position = entered[number].0;
+        // Each position that was found, and the one that it was found from, by its place in `taken`.
+        let mut successors: Map<Mailbox, Option<usize>> = Map::default();
+        let mut open = BinaryHeap::new();
+        let mut taken = Vec::new();
+        successors.insert(*root, None);
+        open.push(Reverse((self.remaining(root), *root)));
+        while let Some(Reverse((_, position))) = open.pop() {
+            taken.push(position);
             if self.is_kings_only(&position) {
-                let mut path = Vec::new();
-                let mut here = Some(number);
-                while let Some(n) = here {
-                    path.push(entered[n].0);
-                    here = entered[n].1;
+                let mut path = vec![position];
+                let mut here = position;
+                while let Some(place) = successors[&here] {
+                    here = taken[place];
+                    path.push(here);
                 }
                 path.reverse();
-                return Found::Reachable { path, expansions };
+                return Found::Reachable {
+                    path,
+                    expansions: taken.len(),
+                };
             }
             for before in self.predecessors(&position) {
-                if seen.insert(before.key()) {
-                    open.insert((self.remaining(&before), entered.len()), entered.len());
-                    entered.push((before, Some(number)));
+                if let Entry::Vacant(place) = successors.entry(before) {
+                    place.insert(Some(taken.len() - 1));
+                    open.push(Reverse((self.remaining(&before), before)));
                 }
             }
         }
@@ -169,13 +192,13 @@ impl Twin {
     /// All ancestors, breadth first: `[d]` holds those whose shortest way to the root has d plies;
     /// the root itself is `[0]`.
     pub(crate) fn ancestors(&self, root: &Mailbox) -> Vec<Vec<Mailbox>> {
-        let mut seen: HashSet<Key> = HashSet::from([root.key()]);
+        let mut seen: Set<Mailbox> = Set::from_iter([*root]);
         let mut generations = vec![vec![*root]];
         loop {
             let mut older = Vec::new();
             for position in generations.last().unwrap() {
                 for before in self.predecessors(position) {
-                    if seen.insert(before.key()) {
+                    if seen.insert(before) {
                         older.push(before);
                     }
                 }
