@@ -155,7 +155,7 @@ impl<B: Bits> Judge<B> {
             }
             _ => {}
         }
-        let mut ancestors = Ancestors::new(&self.rules, position);
+        let mut ancestors = Ancestors::new(&self.rules, position, 0);
         match ancestors.search_ahead(cap, |before| self.certificate(before)) {
             Found::Goal(node, trail) => Ok((ancestors.path(node), trail)),
             Found::Exhausted => Err(Verdict::Unreachable {

@@ -14,7 +14,8 @@
 
 use crate::game::{Bits, Hand, KINDS, Piece, Position, Rules, Side, Unmove, Variant};
 
-/// Words enough for any variant: 128 squares, and seven kinds of 255 pieces in hand.
+/// Words enough for any variant: 128 squares, seven kinds of 255 pieces in hand, and a word after that
+/// in which the last field begins.
 const WORDS: usize = 12;
 
 /// H is less than 2^13: of at most 126 pieces none weighs more than 45, its rank being one of 26.
@@ -43,37 +44,36 @@ impl Key {
         &self.0[..number]
     }
 
+    #[inline]
     fn get(&self, field: Field) -> u64 {
-        let above = field.word.checked_sub(1).map_or(0, |word| self.0[word]);
-        let wide = u128::from(above) << 64 | u128::from(self.0[field.word]);
-        (wide >> field.shift) as u64 & field.mask
+        let [high, low] = [0, 1].map(|n| u128::from(self.0[field.word + n]));
+        ((high << 64 | low) >> field.shift) as u64 & field.mask
     }
 
     /// Turns over the bits that `bits` sets.
+    #[inline]
     fn flip(&mut self, field: Field, bits: u64) {
         let wide = u128::from(bits) << field.shift;
-        self.0[field.word] ^= wide as u64;
-        if let Some(above) = field.word.checked_sub(1) {
-            self.0[above] ^= (wide >> 64) as u64;
-        }
+        self.0[field.word] ^= (wide >> 64) as u64;
+        self.0[field.word + 1] ^= wide as u64;
     }
 }
 
-/// Some bits of a key: those of `mask`, moved up from the word's lowest; they may reach into the word
-/// before.
+/// Some bits of a key: those of `mask`, moved up by `shift` from the lowest of two words.
 #[derive(Clone, Copy, Debug)]
 struct Field {
+    /// The first of the two.
     word: usize,
     shift: usize,
     mask: u64,
 }
 
 impl Field {
-    /// The bits from `start` to `end`, counted from the highest of the first word.
+    /// The bits from `start` to `end`, counted from the highest of the first word; less than 64.
     fn new(start: usize, end: usize) -> Self {
         Field {
-            word: (end - 1) / 64,
-            shift: 63 - (end - 1) % 64,
+            word: start / 64,
+            shift: 128 - (start % 64 + end - start),
             mask: (1 << (end - start)) - 1,
         }
     }
@@ -159,12 +159,16 @@ impl Keys {
                 }
             }
         }
-        assert!(code <= EMPTY && end <= 64 * WORDS, "{}", variant.id);
+        assert!(
+            code <= EMPTY && hand / 64 + 1 < WORDS && end - hand < 64,
+            "{}: no room in a key",
+            variant.id
+        );
         Keys {
             words: end.div_ceil(64),
             turn: Field::new(turn, board),
             squares: squares.collect(),
-            hand: Field::new(hand, end.max(hand + 1)),
+            hand: Field::new(hand, end),
             codes,
             pieces,
             held,
@@ -230,7 +234,6 @@ impl Keys {
             let codes = key.get(self.hand) ^ self.hand_code(before.hand(side));
             key.flip(self.hand, codes);
         }
-        debug_assert_eq!(key, self.key(before));
         key
     }
 
@@ -259,6 +262,7 @@ impl Keys {
         position
     }
 
+    #[inline]
     fn at(&self, key: &Key, square: usize) -> Option<Piece> {
         self.pieces[key.get(self.squares[square].field) as usize]
     }
@@ -272,6 +276,7 @@ impl Keys {
         key.flip(self.squares[square].field, codes);
     }
 
+    #[inline]
     fn code(&self, piece: Option<Piece>) -> u64 {
         piece.map_or(EMPTY, |piece| {
             self.codes[piece.side as usize][piece.kind][usize::from(piece.promoted)]
@@ -280,6 +285,7 @@ impl Keys {
 
     /// What a piece adds to H = 10 N + 10 P + D, N counting the pieces other than Kings, P the promoted
     /// ones, D how many ranks these are away from their owners' promotion zones.
+    #[inline]
     fn weight(&self, piece: Option<Piece>, square: usize) -> i32 {
         match piece {
             Some(piece) if piece.kind != 0 && piece.promoted => {
@@ -319,4 +325,121 @@ impl Keys {
 fn order(variant: &Variant) -> Vec<usize> {
     let index = |letter| variant.kinds.iter().position(|k| k.letter == letter);
     variant.mirror_order.chars().filter_map(index).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+
+    /// A position as the definition compares it.
+    type Plain = (i32, Side, Vec<(bool, usize, bool, Side)>, [Vec<usize>; 2]);
+
+    fn plain<B: Bits>(rules: &Rules<B>, position: &Position<B>) -> Plain {
+        let variant = rules.variant();
+        let order = order(variant);
+        let place = |kind: usize| order.iter().position(|&k| k == kind).expect("a place");
+        let (mut h, mut squares) = (0, Vec::new());
+        for y in 0..variant.height {
+            for x in 0..variant.width {
+                let square = usize::from(variant.height) * usize::from(x) + usize::from(y);
+                let piece = position.at(square);
+                squares.push(piece.map_or((true, 0, true, Side::White), |piece| {
+                    (false, place(piece.kind), !piece.promoted, piece.side)
+                }));
+                let Some(piece) = piece.filter(|piece| piece.kind != 0) else {
+                    continue;
+                };
+                h += 10;
+                if piece.promoted {
+                    let from_far_side = match piece.side {
+                        Side::Black => i32::from(y),
+                        Side::White => i32::from(variant.height - 1 - y),
+                    };
+                    h += 10 + (from_far_side + 1 - i32::from(variant.zone)).max(0);
+                }
+            }
+        }
+        let hands = Side::BOTH.map(|side| {
+            let hand = position.hand(side).iter().enumerate();
+            let kinds = hand.flat_map(|(kind, &count)| vec![kind; usize::from(count)]);
+            let mut places: Vec<usize> = kinds.map(place).collect();
+            places.sort_unstable();
+            places
+        });
+        (h, position.turn(), squares, hands)
+    }
+
+    /// Follows un-moves from a position, and compares the keys of all predecessors on the way.
+    fn keys_agree<B: Bits>(variant: &'static Variant, sfen: &str, plies: usize) {
+        let rules = Rules::<B>::new(variant);
+        let root = rules.parse(sfen).expect("a position");
+        let keys = Keys::new(&rules, &root);
+        let mut seen = vec![(keys.key(&root), plain(&rules, &root))];
+        let (mut here, mut chosen) = (root, 1);
+        for _ in 0..plies {
+            let after = keys.key(&here);
+            assert_eq!(keys.position::<B>(&after), here);
+            assert_eq!(Key::of_words(after.words(keys.words())), after);
+            let mut found = Vec::new();
+            let _: ControlFlow<()> = rules.predecessors(&here, |unmove, before| {
+                let key = keys.before(&after, unmove, before);
+                assert_eq!(key, keys.key(before), "{}", rules.sfen(before));
+                seen.push((key, plain(&rules, before)));
+                found.push(*before);
+                ControlFlow::Continue(())
+            });
+            chosen = chosen * 7_919 % 1_000_003;
+            here = match found.len() {
+                0 => root,
+                number => found[chosen % number],
+            };
+        }
+        for pair in seen.windows(2).chain(seen.windows(40).step_by(3)) {
+            let ((key, slow), (other, other_slow)) = (&pair[0], &pair[pair.len() - 1]);
+            assert_eq!(
+                key.cmp(other),
+                slow.cmp(other_slow),
+                "{slow:?} {other_slow:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn keys_compare_as_positions_do() {
+        let shogi = "R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1";
+        keys_agree::<u128>(&Variant::SHOGI, shogi, 200);
+        keys_agree::<u128>(&Variant::SHOGI, Variant::SHOGI.initial, 200);
+        let mini = "2+s1s/1p2+r/K3+B/g1+r1g/1p1k+B b - 1";
+        keys_agree::<u64>(&Variant::MINISHOGI, mini, 200);
+        keys_agree::<u128>(&Variant::MINISHOGI, Variant::MINISHOGI.initial, 200);
+    }
+
+    /// Hands that divide the same pieces: the codes against the lists.
+    #[test]
+    fn hands_compare_as_lists_do() {
+        let rules = Rules::<u64>::new(&Variant::MINISHOGI);
+        let all = rules.parse("4k/5/5/5/K4 b 2R2B2G2S2P").expect("a position");
+        let keys = Keys::new(&rules, &all);
+        let mut hands = vec![all];
+        for kind in 1..6 {
+            for position in hands.clone() {
+                for white in 1..=2 {
+                    let mut other = position;
+                    other.hands[0][kind] -= white;
+                    other.hands[1][kind] += white;
+                    hands.push(other);
+                }
+            }
+        }
+        assert_eq!(hands.len(), 243);
+        for a in &hands {
+            assert_eq!(keys.position::<u64>(&keys.key(a)), *a);
+            for b in &hands {
+                let expected = plain(&rules, a).cmp(&plain(&rules, b));
+                assert_eq!(keys.key(a).cmp(&keys.key(b)), expected);
+            }
+        }
+    }
 }

@@ -52,6 +52,10 @@ impl Search {
     }
 }
 
+/// As many nodes as the published search finds in shogi at most, as a rule: room for them, made at once,
+/// need not be made again and again.
+const EXPECTED: usize = 50_000;
+
 /// The published greedy best-first search, to the end or to `cap` expansions.
 ///
 /// The position must satisfy the local rules, and the King of the side not to move must not be
@@ -62,7 +66,7 @@ pub fn published_search<B: Bits>(
     position: &Position<B>,
     cap: Option<u64>,
 ) -> Search {
-    let mut ancestors = Ancestors::new(rules, position);
+    let mut ancestors = Ancestors::new(rules, position, EXPECTED);
     let found = ancestors.search(cap, |_, position| is_kings_only(position).then_some(()));
     Search {
         verdict: match found {
@@ -99,20 +103,33 @@ pub(crate) enum Found<T> {
 /// The node that every search begins with.
 const ROOT: u32 = 0;
 
+/// How many keys lie together. Most searches find many times as many nodes, and one list of all would be
+/// copied each time that it grows.
+const CHUNK: u32 = 1 << 10;
+
 /// The ancestors found so far, numbered in the order in which they were found, the root first.
 struct Nodes {
     /// How many words a key takes.
     words: usize,
-    /// The keys, one after the other.
-    keys: Vec<u64>,
+    /// The keys, `CHUNK` of them in each but the last.
+    keys: Vec<Vec<u64>>,
     /// The node that each is a predecessor of; the root names itself.
     successors: Vec<u32>,
     index: HashTable<u32>,
 }
 
 impl Nodes {
+    fn new(words: usize, expected: usize) -> Self {
+        Nodes {
+            words,
+            keys: Vec::new(),
+            successors: Vec::with_capacity(expected),
+            index: HashTable::with_capacity(expected),
+        }
+    }
+
     fn words(&self, node: u32) -> &[u64] {
-        &self.keys[node as usize * self.words..][..self.words]
+        words_of(&self.keys, self.words, node)
     }
 
     fn key(&self, node: u32) -> Key {
@@ -127,23 +144,31 @@ impl Nodes {
 
     /// The number of a key that is new.
     fn add(&mut self, key: &Key, successor: u32) -> Option<u32> {
-        let (number, keys) = (self.words, &mut self.keys);
+        let (number, keys) = (self.words, &self.keys);
         let words = key.words(number);
-        let node = u32::try_from(self.successors.len()).expect("memory ends before 2^32 nodes do");
-        let at = |node: u32| node as usize * number..(node as usize + 1) * number;
         let entry = self.index.entry(
             fingerprint(words),
-            |&node| keys[at(node)] == *words,
-            |&node| fingerprint(&keys[at(node)]),
+            |&node| words_of(keys, number, node) == words,
+            |&node| fingerprint(words_of(keys, number, node)),
         );
         let Entry::Vacant(place) = entry else {
             return None;
         };
+        let node = u32::try_from(self.successors.len()).expect("memory ends before 2^32 nodes do");
         place.insert(node);
-        keys.extend_from_slice(words);
         self.successors.push(successor);
+        if node.is_multiple_of(CHUNK) {
+            self.keys.push(Vec::with_capacity(CHUNK as usize * number));
+        }
+        self.keys[(node / CHUNK) as usize].extend_from_slice(words);
         Some(node)
     }
+}
+
+/// A node's key, of so many words.
+#[inline]
+fn words_of(keys: &[Vec<u64>], words: usize, node: u32) -> &[u64] {
+    &keys[(node / CHUNK) as usize][(node % CHUNK) as usize * words..][..words]
 }
 
 /// A hash that costs a multiplication a word.
@@ -165,16 +190,12 @@ pub(crate) struct Ancestors<'a, B> {
 }
 
 impl<'a, B: Bits> Ancestors<'a, B> {
-    pub(crate) fn new(rules: &'a Rules<B>, root: &Position<B>) -> Self {
+    /// The position alone; `expected`: how many nodes to make room for at once.
+    pub(crate) fn new(rules: &'a Rules<B>, root: &Position<B>, expected: usize) -> Self {
         let keys = Keys::new(rules, root);
         let mut ancestors = Ancestors {
             rules,
-            nodes: Nodes {
-                words: keys.words(),
-                keys: Vec::new(),
-                successors: Vec::new(),
-                index: HashTable::new(),
-            },
+            nodes: Nodes::new(keys.words(), expected),
             open: Open::default(),
             expansions: 0,
             keys,
@@ -221,19 +242,20 @@ impl<'a, B: Bits> Ancestors<'a, B> {
                 return Found::Capped;
             }
             self.expansions += 1;
-            let position = self.nodes[node].position;
+            let key = self.nodes.key(node);
+            let position = self.keys.position(&key);
             let reached = rules.predecessors(&position, |unmove, before| {
-                let known = self.nodes.len();
-                self.add(before, node, Some(unmove));
-                if node > 0 && self.nodes.len() > known {
-                    if let Some(reached) = goal(before) {
-                        return ControlFlow::Break(reached);
-                    }
+                let found = self.add(&self.keys.before(&key, unmove, before), node);
+                match found.filter(|_| node != ROOT) {
+                    Some(found) => match goal(before) {
+                        Some(reached) => ControlFlow::Break((found, reached)),
+                        None => ControlFlow::Continue(()),
+                    },
+                    None => ControlFlow::Continue(()),
                 }
-                ControlFlow::Continue(())
             });
-            if let ControlFlow::Break(reached) = reached {
-                return Found::Goal(self.nodes.len() - 1, reached);
+            if let ControlFlow::Break((found, reached)) = reached {
+                return Found::Goal(found, reached);
             }
         }
         Found::Exhausted
@@ -293,10 +315,11 @@ impl<'a, B: Bits> Ancestors<'a, B> {
         deepest
     }
 
-    fn add(&mut self, key: &Key, successor: u32) {
-        if let Some(node) = self.nodes.add(key, successor) {
-            self.open.push(node, |node| self.nodes.words(node));
-        }
+    /// The number of an ancestor that is new.
+    fn add(&mut self, key: &Key, successor: u32) -> Option<u32> {
+        let node = self.nodes.add(key, successor)?;
+        self.open.push(node, |node| self.nodes.words(node));
+        Some(node)
     }
 
     fn take(&mut self) -> Option<u32> {

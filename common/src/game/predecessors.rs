@@ -12,7 +12,8 @@
 //! **Order.** By the square t of M's piece, ascending; for each: the undone drop, then board moves of
 //! the piece as it is now, then board moves of its unpromoted self, each by the origin f ascending;
 //! for each origin: without a capture first, then captures by kind ascending, unpromoted before
-//! promoted. The published search's L and E depend on it.
+//! promoted. The published search's L and E do not depend on it: no position is made twice from one,
+//! and which is taken next is decided by the positions themselves.
 
 use std::ops::ControlFlow;
 

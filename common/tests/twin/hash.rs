@@ -16,10 +16,12 @@ pub(crate) struct Sum(u64);
 
 impl Hasher for Sum {
     fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
+        let (words, rest) = bytes.as_chunks();
+        for &word in words {
             self.write_u64(u64::from_le_bytes(word));
+        }
+        for &byte in rest {
+            self.write_u64(u64::from(byte));
         }
     }
 

@@ -22,6 +22,7 @@ pub(crate) mod sfen;
 pub(crate) mod tiny;
 
 use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
 
 use kazoe_common::game::{KINDS, Movement, Side, Variant};
 
@@ -42,7 +43,7 @@ pub(crate) struct Piece {
 
 /// A position. Positions compare as the published search compares them: by the side to move, by the
 /// squares rank by rank, by Black's hand, by White's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mailbox {
     pub(crate) turn: Side,
     /// What stands on (x, y) is at `LONGEST * y + x`, one byte each: a piece is its kind, then one bit
@@ -81,11 +82,37 @@ impl Mailbox {
         });
     }
 
+    /// How many pieces stand on the board.
+    pub(crate) fn pieces(&self) -> usize {
+        self.board.iter().filter(|&&byte| byte != EMPTY).count()
+    }
+
+    /// The promoted pieces and their squares.
+    pub(crate) fn promoted(&self) -> impl Iterator<Item = (At, Piece)> {
+        let promoted = self
+            .board
+            .iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte & 2 == 0);
+        promoted.filter_map(|(place, _)| {
+            let at = (place % LONGEST, place / LONGEST);
+            Some((at, self.at(at)?))
+        })
+    }
+
     /// The kinds of the pieces in a hand, sorted.
     fn listed(&self, side: Side) -> Vec<usize> {
         let hand = self.hands[side as usize].into_iter().enumerate();
         hand.flat_map(|(kind, count)| vec![kind; usize::from(count)])
             .collect()
+    }
+}
+
+impl Hash for Mailbox {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write(&self.board);
+        state.write(self.hands.as_flattened());
+        state.write_u8(self.turn as u8);
     }
 }
 
@@ -118,6 +145,8 @@ fn difference(side: Side, from: At, to: At) -> (i8, i8) {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Twin {
     pub(crate) variant: &'static Variant,
+    /// The squares by ascending index `height * x + y`, and something else after them.
+    squares: [At; LONGEST * LONGEST],
 }
 
 impl Twin {
@@ -143,7 +172,12 @@ impl Twin {
                 "slides go square by square"
             );
         }
-        Twin { variant }
+        let (width, height) = (usize::from(variant.width), usize::from(variant.height));
+        let mut squares = [(0, 0); LONGEST * LONGEST];
+        for (index, square) in squares.iter_mut().enumerate().take(width * height) {
+            *square = (index / height, index % height);
+        }
+        Twin { variant, squares }
     }
 
     pub(crate) fn width(&self) -> usize {
@@ -155,9 +189,8 @@ impl Twin {
     }
 
     /// All squares by ascending index `height * x + y`.
-    pub(crate) fn squares(&self) -> impl Iterator<Item = At> + use<> {
-        let (width, height) = (self.width(), self.height());
-        (0..width).flat_map(move |x| (0..height).map(move |y| (x, y)))
+    pub(crate) fn squares(&self) -> impl Iterator<Item = At> {
+        self.squares[..self.width() * self.height()].iter().copied()
     }
 
     /// The kinds' indices without the King's.
@@ -260,10 +293,12 @@ impl Twin {
             return true;
         }
         let limit = self.variant.kinds[usize::from(piece.kind)].file_limit;
-        let on_file = (0..self.height())
-            .filter(|&y| position.at((at.0, y)) == Some(piece))
-            .count();
+        let on_file = || {
+            (0..self.height())
+                .filter(|&y| position.at((at.0, y)) == Some(piece))
+                .count()
+        };
         self.can_stand(piece.side, piece.kind, at)
-            && limit.is_none_or(|limit| on_file < usize::from(limit))
+            && limit.is_none_or(|limit| on_file() < usize::from(limit))
     }
 }

@@ -1,5 +1,6 @@
 //! Backward play: predecessors, all ancestors, and the published best-first search.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::hash_map::Entry;
@@ -24,6 +25,28 @@ pub(crate) enum Found {
     },
 }
 
+/// What a search fills. It is kept for the next one, for most of the time would go into growing it.
+#[derive(Default)]
+struct Workspace {
+    /// Each position that was found, and the one that it was found from, by its place in `taken`.
+    successors: Map<Mailbox, Option<usize>>,
+    open: BinaryHeap<Reverse<(usize, Mailbox)>>,
+    /// The positions taken from the open list.
+    taken: Vec<Mailbox>,
+}
+
+impl Workspace {
+    fn clear(&mut self) {
+        self.successors.clear();
+        self.open.clear();
+        self.taken.clear();
+    }
+}
+
+thread_local! {
+    static WORKSPACE: RefCell<Workspace> = RefCell::default();
+}
+
 impl Twin {
     /// The positions from which one legal move leads here, in the documented order: for each square
     /// t ascending that holds a piece of the side that moved last, the undone drop, then the moves of
@@ -34,13 +57,24 @@ impl Twin {
     pub(crate) fn predecessors(&self, position: &Mailbox) -> Vec<Mailbox> {
         let mover = position.turn.other();
         let king = self.king(position, position.turn);
+        let mut may_reply = None;
         let mut found = Vec::new();
         for to in self.squares() {
             let Some(piece) = position.at(to).filter(|p| p.side == mover) else {
                 continue;
             };
             if !piece.promoted && piece.kind != 0 {
-                self.undo_drop(position, king, piece, to, &mut found);
+                let mut before = *position;
+                before.turn = mover;
+                before.set(to, None);
+                before.hands[mover as usize][usize::from(piece.kind)] += 1;
+                let kind = &self.variant.kinds[usize::from(piece.kind)];
+                if !self.attacks(&before, mover, king)
+                    && (!kind.mating_drop_forbidden
+                        || *may_reply.get_or_insert_with(|| self.has_legal_move(position)))
+                {
+                    found.push(before);
+                }
             }
             self.undo_board_moves(position, king, piece, piece, to, &mut found);
             if piece.promoted {
@@ -52,26 +86,6 @@ impl Twin {
             }
         }
         found
-    }
-
-    fn undo_drop(
-        &self,
-        position: &Mailbox,
-        king: At,
-        piece: Piece,
-        to: At,
-        found: &mut Vec<Mailbox>,
-    ) {
-        let mut before = *position;
-        before.turn = piece.side;
-        before.set(to, None);
-        before.hands[piece.side as usize][usize::from(piece.kind)] += 1;
-        let kind = &self.variant.kinds[usize::from(piece.kind)];
-        if !self.attacks(&before, piece.side, king)
-            && (!kind.mating_drop_forbidden || self.has_legal_move(position))
-        {
-            found.push(before);
-        }
     }
 
     /// Moves of a piece that was `before` and is `now` on `to`.
@@ -140,25 +154,26 @@ impl Twin {
 
     /// The published measure of what is left to undo: H = 10 N + 10 P + D.
     pub(crate) fn remaining(&self, position: &Mailbox) -> usize {
-        self.squares()
-            .filter_map(|at| Some((at, position.at(at)?)))
-            .filter(|(_, piece)| piece.kind != 0)
-            .map(|(at, piece)| {
-                if piece.promoted {
-                    20 + self.ranks_from_zone(piece.side, at)
-                } else {
-                    10
-                }
-            })
-            .sum()
+        let promoted = position
+            .promoted()
+            .map(|(at, piece)| 10 + self.ranks_from_zone(piece.side, at));
+        10 * (position.pieces() - 2) + promoted.sum::<usize>()
     }
 
     /// The published greedy best-first search: least H first, of equals the least position.
     pub(crate) fn published_search(&self, root: &Mailbox) -> Found {
-        // Each position that was found, and the one that it was found from, by its place in `taken`.
-        let mut successors: Map<Mailbox, Option<usize>> = Map::default();
-        let mut open = BinaryHeap::new();
-        let mut taken = Vec::new();
+        WORKSPACE.with_borrow_mut(|workspace| {
+            workspace.clear();
+            self.search_in(workspace, root)
+        })
+    }
+
+    fn search_in(&self, workspace: &mut Workspace, root: &Mailbox) -> Found {
+        let Workspace {
+            successors,
+            open,
+            taken,
+        } = workspace;
         successors.insert(*root, None);
         open.push(Reverse((self.remaining(root), *root)));
         while let Some(Reverse((_, position))) = open.pop() {

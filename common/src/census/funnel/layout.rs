@@ -117,15 +117,19 @@ const WORD: f64 = 18_446_744_073_709_551_616.0 * (1.0 - 1e-12);
 impl Layout {
     /// Plans the words so that the largest section fits; `None` if the variant's digits do not.
     pub(super) fn new(candidates: &Candidates) -> Option<Self> {
-        let bases: Vec<Vec<Base>> = candidates
-            .hand_vectors()
-            .map(|hands| bases(candidates, &hands))
-            .collect();
+        // They are made twice: kept, those of shogi's hundred thousand sections would take more room
+        // than all tables together.
+        let all_bases = || {
+            candidates
+                .hand_vectors()
+                .map(|hands| bases(candidates, &hands))
+        };
         let size = |bases: &[Base]| bases.iter().map(Base::size).product::<f64>();
-        let largest = (0..bases.len())
-            .max_by(|&a, &b| size(&bases[a]).total_cmp(&size(&bases[b])))
+        let (largest, heaviest) = all_bases()
+            .enumerate()
+            .max_by(|(_, a), (_, b)| size(a).total_cmp(&size(b)))
             .expect("a population has a section");
-        let heaviest = &bases[largest];
+        let heaviest = &heaviest;
         let runs = plan(heaviest)?;
         let mut steps = Vec::new();
         let mut left = size(heaviest);
@@ -157,14 +161,14 @@ impl Layout {
         let ends = ends.chain([candidates.last().limbs()]);
         let sections: Vec<Section> = candidates
             .hand_vectors()
-            .zip(&bases)
+            .zip(all_bases())
             .zip(ends)
             .map(|((hands, bases), last)| {
                 let mut board = Hand::default();
                 for (kind, entry) in candidates.variant().kinds.iter().enumerate().skip(1) {
                     board[kind] = entry.count - hands[kind];
                 }
-                let cuts = section_cuts(bases, &runs, &steps);
+                let cuts = section_cuts(&bases, &runs, &steps);
                 Section {
                     last,
                     hands: Small::new(bases[0].exact.unwrap_or(1)),
