@@ -1,7 +1,7 @@
 //! The fast code against the slow twin, on seeded random positions of both games.
 //!
 //! `KAZOE_TWIN_POSITIONS=200000 cargo nextest run -p kazoe-common --test fast_against_twin sampled`
-//! compares the verdicts on so many positions of each game, in about an hour.
+//! compares the verdicts on so many positions of each game, in about half an hour.
 
 mod twin;
 

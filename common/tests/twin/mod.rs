@@ -41,6 +41,12 @@ pub(crate) struct Piece {
     pub(crate) promoted: bool,
 }
 
+impl Piece {
+    fn byte(self) -> u8 {
+        self.kind << 2 | u8::from(!self.promoted) << 1 | self.side as u8
+    }
+}
+
 /// A position. Positions compare as the published search compares them: by the side to move, by the
 /// squares rank by rank, by Black's hand, by White's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +59,9 @@ pub(crate) struct Mailbox {
     /// `hands[side][kind]`.
     pub(crate) hands: [[u8; KINDS]; 2],
 }
+
+/// What a square's content weighs, by rank and byte.
+type Weights = [[u8; 256]; LONGEST];
 
 /// An empty square, which compares as greater than any piece.
 const EMPTY: u8 = u8::MAX;
@@ -77,27 +86,18 @@ impl Mailbox {
     }
 
     pub(crate) fn set(&mut self, (x, y): At, piece: Option<Piece>) {
-        self.board[LONGEST * y + x] = piece.map_or(EMPTY, |piece| {
-            piece.kind << 2 | u8::from(!piece.promoted) << 1 | piece.side as u8
-        });
+        self.board[LONGEST * y + x] = piece.map_or(EMPTY, Piece::byte);
     }
 
-    /// How many pieces stand on the board.
-    pub(crate) fn pieces(&self) -> usize {
-        self.board.iter().filter(|&&byte| byte != EMPTY).count()
-    }
-
-    /// The promoted pieces and their squares.
-    pub(crate) fn promoted(&self) -> impl Iterator<Item = (At, Piece)> {
-        let promoted = self
-            .board
-            .iter()
-            .enumerate()
-            .filter(|(_, byte)| **byte & 2 == 0);
-        promoted.filter_map(|(place, _)| {
-            let at = (place % LONGEST, place / LONGEST);
-            Some((at, self.at(at)?))
-        })
+    /// The sum of what each square's content weighs.
+    pub(crate) fn weighed(&self, weights: &Weights) -> usize {
+        let ranks = self.board.chunks_exact(LONGEST).zip(weights);
+        ranks
+            .flat_map(|(rank, weights)| {
+                rank.iter()
+                    .map(|&byte| usize::from(weights[usize::from(byte)]))
+            })
+            .sum()
     }
 
     /// The kinds of the pieces in a hand, sorted.
@@ -147,6 +147,8 @@ pub(crate) struct Twin {
     pub(crate) variant: &'static Variant,
     /// The squares by ascending index `height * x + y`, and something else after them.
     squares: [At; LONGEST * LONGEST],
+    /// What each piece adds to H, see [`remaining`](Self::remaining).
+    weights: Weights,
 }
 
 impl Twin {
@@ -177,7 +179,26 @@ impl Twin {
         for (index, square) in squares.iter_mut().enumerate().take(width * height) {
             *square = (index / height, index % height);
         }
-        Twin { variant, squares }
+        let mut twin = Twin {
+            variant,
+            squares,
+            weights: [[0; 256]; LONGEST],
+        };
+        for (y, side) in (0..height).flat_map(|y| Side::BOTH.map(|side| (y, side))) {
+            for (kind, promoted) in twin.kinds().flat_map(|k| [(k, false), (k, true)]) {
+                let piece = Piece {
+                    side,
+                    kind,
+                    promoted,
+                };
+                let weight = match promoted {
+                    false => 10,
+                    true => 20 + twin.ranks_from_zone(side, (0, y)),
+                };
+                twin.weights[y][usize::from(piece.byte())] = u8::try_from(weight).unwrap();
+            }
+        }
+        twin
     }
 
     pub(crate) fn width(&self) -> usize {

@@ -25,6 +25,15 @@ pub(crate) enum Found {
     },
 }
 
+/// What undoing moves onto a square has to know.
+struct Landing {
+    to: At,
+    /// Where the King stands that must not be attacked before the move.
+    king: At,
+    /// What may have been captured there.
+    captures: Vec<Piece>,
+}
+
 /// What a search fills. It is kept for the next one, for most of the time would go into growing it.
 #[derive(Default)]
 struct Workspace {
@@ -76,28 +85,59 @@ impl Twin {
                     found.push(before);
                 }
             }
-            self.undo_board_moves(position, king, piece, piece, to, &mut found);
+            let landing = Landing {
+                to,
+                king,
+                captures: self.captures(position, to),
+            };
+            self.undo_board_moves(position, &landing, piece, piece, &mut found);
             if piece.promoted {
                 let before = Piece {
                     promoted: false,
                     ..piece
                 };
-                self.undo_board_moves(position, king, piece, before, to, &mut found);
+                self.undo_board_moves(position, &landing, piece, before, &mut found);
             }
         }
         found
     }
 
-    /// Moves of a piece that was `before` and is `now` on `to`.
+    /// What the side that moved last may have captured on a square where it stands now, by kind
+    /// ascending, unpromoted before promoted: pieces that it holds, as its opponent's. Where the
+    /// capturing piece came from is the same to them, for it is not the opponent's.
+    fn captures(&self, position: &Mailbox, to: At) -> Vec<Piece> {
+        let mover = position.turn.other();
+        let mut vacated = *position;
+        vacated.set(to, None);
+        let held = self
+            .kinds()
+            .filter(|&kind| position.hands[mover as usize][usize::from(kind)] > 0);
+        held.flat_map(|kind| {
+            [false, true].map(|promoted| Piece {
+                side: position.turn,
+                kind,
+                promoted,
+            })
+        })
+        .filter(|&piece| !piece.promoted || self.promotes(piece.kind))
+        .filter(|&piece| self.may_place(&vacated, piece, to))
+        .collect()
+    }
+
+    /// Moves of a piece that was `before` and is `now` where it landed.
     fn undo_board_moves(
         &self,
         position: &Mailbox,
-        king: At,
+        landing: &Landing,
         now: Piece,
         before: Piece,
-        to: At,
         found: &mut Vec<Mailbox>,
     ) {
+        let &Landing {
+            to,
+            king,
+            ref captures,
+        } = landing;
         let side = now.side;
         let promotes = now.promoted && !before.promoted;
         for from in self.squares() {
@@ -120,25 +160,12 @@ impl Twin {
             // Whatever was captured bars the same lines to the King and is no attacker of his, so one
             // look is enough for all.
             let mut attacked = None;
-            for kind in self.kinds() {
-                if position.hands[side as usize][usize::from(kind)] == 0 {
-                    continue;
-                }
-                for promoted in [false, true] {
-                    let captured = Piece {
-                        side: side.other(),
-                        kind,
-                        promoted,
-                    };
-                    if (promoted && !self.promotes(kind)) || !self.may_place(&quiet, captured, to) {
-                        continue;
-                    }
-                    let mut capture = quiet;
-                    capture.hands[side as usize][usize::from(kind)] -= 1;
-                    capture.set(to, Some(captured));
-                    if !*attacked.get_or_insert_with(|| self.attacks(&capture, side, king)) {
-                        found.push(capture);
-                    }
+            for &captured in captures {
+                let mut capture = quiet;
+                capture.hands[side as usize][usize::from(captured.kind)] -= 1;
+                capture.set(to, Some(captured));
+                if !*attacked.get_or_insert_with(|| self.attacks(&capture, side, king)) {
+                    found.push(capture);
                 }
             }
         }
@@ -154,10 +181,7 @@ impl Twin {
 
     /// The published measure of what is left to undo: H = 10 N + 10 P + D.
     pub(crate) fn remaining(&self, position: &Mailbox) -> usize {
-        let promoted = position
-            .promoted()
-            .map(|(at, piece)| 10 + self.ranks_from_zone(piece.side, at));
-        10 * (position.pieces() - 2) + promoted.sum::<usize>()
+        position.weighed(&self.weights)
     }
 
     /// The published greedy best-first search: least H first, of equals the least position.
