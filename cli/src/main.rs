@@ -11,6 +11,7 @@ mod variant;
 
 mod explain;
 
+mod bench;
 mod local;
 mod store;
 

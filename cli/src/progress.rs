@@ -1,4 +1,4 @@
-//! How far a run is: a bar on a terminal, elsewhere a plain line now and then.
+//! How far a command is: a bar or a line that moves on a terminal, elsewhere a plain line now and then.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -68,6 +68,72 @@ impl Progress {
     pub(crate) fn end(&self) {
         if let Some(bar) = &self.bar {
             bar.abandon();
+        }
+    }
+}
+
+/// The steps of a command that has no end in sight, on standard error.
+pub(crate) struct Steps {
+    what: &'static str,
+    told: Instant,
+    shown: Shown,
+}
+
+enum Shown {
+    Line(ProgressBar),
+    Plain,
+    /// For tests.
+    #[cfg(test)]
+    Nothing,
+}
+
+impl Steps {
+    /// Of work on `what`.
+    pub(crate) fn new(what: &'static str) -> Self {
+        let shown = if io::stderr().is_terminal() {
+            let style = ProgressStyle::with_template("{prefix}, {elapsed}: {msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner());
+            let line = ProgressBar::new_spinner().with_style(style);
+            line.set_prefix(what);
+            Shown::Line(line)
+        } else {
+            Shown::Plain
+        };
+        Steps {
+            what,
+            told: Instant::now(),
+            shown,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn silent() -> Self {
+        Steps {
+            what: "",
+            told: Instant::now(),
+            shown: Shown::Nothing,
+        }
+    }
+
+    /// Tells that a step begins.
+    pub(crate) fn begin(&mut self, step: &'static str) {
+        match &self.shown {
+            Shown::Line(line) => {
+                line.set_message(step);
+                line.tick();
+            }
+            Shown::Plain if self.told.elapsed() >= EVERY => {
+                self.told = Instant::now();
+                tell(format_args!("{}: {step}", self.what));
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the line away.
+    pub(crate) fn end(&self) {
+        if let Shown::Line(line) = &self.shown {
+            line.finish_and_clear();
         }
     }
 }

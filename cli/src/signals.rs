@@ -36,3 +36,16 @@ pub(crate) fn watch(stop: Arc<StopRequest>) -> Result<(), Stop> {
     })
     .map_err(Stop::failed)
 }
+
+/// Leaves at the first signal: for commands that have nothing to save.
+///
+/// # Errors
+/// If the system refuses.
+pub(crate) fn leave_at_once() -> Result<(), Stop> {
+    ctrlc::set_handler(|| {
+        let below = if io::stderr().is_terminal() { "\n" } else { "" };
+        tell(format_args!("{below}Interrupted."));
+        std::process::exit(130);
+    })
+    .map_err(Stop::failed)
+}

@@ -1,5 +1,6 @@
 //! The commands, one a file: each has its arguments, with help and examples, and its flow.
 
+mod bench;
 mod campaigns;
 mod export;
 mod import;
@@ -84,6 +85,7 @@ enum Command {
     Judge(judge::Args),
     Predecessors(predecessors::Args),
     Perft(perft::Args),
+    Bench(bench::Args),
 }
 
 impl Cli {
@@ -122,6 +124,7 @@ impl Cli {
             Some(Command::Judge(args)) => args.run(output),
             Some(Command::Predecessors(args)) => args.run(output),
             Some(Command::Perft(args)) => args.run(output),
+            Some(Command::Bench(args)) => args.run(output),
         }
     }
 }

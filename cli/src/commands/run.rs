@@ -71,7 +71,7 @@ pub(super) struct Args {
     form: FormArgs,
 }
 
-fn threads(text: &str) -> Result<usize, String> {
+pub(super) fn threads(text: &str) -> Result<usize, String> {
     match quantity::parse(text).map_err(|error| error.to_string())? {
         0 => Err("at least one thread computes".to_owned()),
         n @ 1..=4096 => usize::try_from(n).map_err(|error| error.to_string()),

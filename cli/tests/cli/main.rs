@@ -7,6 +7,7 @@ mod data;
 
 mod bad_input;
 mod bad_stores;
+mod bench;
 mod explain;
 mod help;
 mod known_cases;

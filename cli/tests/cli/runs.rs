@@ -128,7 +128,7 @@ fn counts(tally: &Tally) -> (u64, Vec<u64>, String) {
 }
 
 /// Ctrl-C; a child that has ended already does not mind.
-fn interrupt(child: &Child) {
+pub(crate) fn interrupt(child: &Child) {
     let ran = Command::new("sh")
         .args(["-c", &format!("kill -INT {}", child.id())])
         .stderr(Stdio::null())
