@@ -19,8 +19,9 @@ pub(super) fn nanoseconds(time: Duration) -> f64 {
 
 #[cfg(unix)]
 fn now() -> Duration {
-    use rustix::time::{ClockId, clock_gettime};
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+    use nix::time::{ClockId, clock_gettime};
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
+    time.expect("a system that counts a thread's time").into()
 }
 
 #[cfg(not(unix))]
