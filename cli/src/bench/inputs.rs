@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use kazoe_common::census::{Arm, BLOCK, Campaign, Counter, Funnel, Judge, Outcome};
+use kazoe_common::census::{Arm, BLOCK, Campaign, Counter, Funnel, Judge, Outcome, Ruling};
 use kazoe_common::game::{Bits, Position, Rules, Variant};
 use kazoe_common::population::{Candidates, Sampler};
 
@@ -58,31 +58,36 @@ impl<B: Bits> Inputs<B> {
         self.positions.get_or_init(|| self.draw_positions())
     }
 
-    /// Takes the plain way to the positions: unrank, then ask the judge.
+    /// Lets the funnel find the samples, and unranks only those that are wanted.
     fn draw_positions(&self) -> Positions<B> {
         let mut positions = Positions {
             before_kings: Vec::new(),
             passed: Vec::new(),
             searched: Vec::new(),
         };
+        let funnel = self.funnel(Arm::detect());
+        let mut outcomes = [0; BLOCK as usize];
         for number in 0..self.known.head.blocks.max(SEARCHES) {
+            let block = self.known.first_block + number;
+            funnel.block(&self.sampler, block, &mut outcomes, |_, position| {
+                Ruling::from(self.judge.verdict(position, None)).outcome
+            });
             let in_head = number < self.known.head.blocks;
             let mut first = number < SEARCHES;
-            let ranks = self.sampler.ranks_of(self.known.first_block + number);
-            for rank in ranks.take(BLOCK as usize) {
-                if !in_head && !first {
-                    break;
+            for (&outcome, rank) in outcomes.iter().zip(self.sampler.ranks_of(block)) {
+                let is_searched = first && outcome == Outcome::Reachable as u8;
+                if !(is_searched || in_head && outcome >= Outcome::InCheck as u8) {
+                    continue;
                 }
                 let position = self.candidates.unrank(rank);
                 let position = position.expect("a block's ranks lie in the population");
-                let outcome = self.judge.rule(&position, None).outcome;
-                if in_head && outcome >= Outcome::InCheck {
+                if in_head {
                     positions.before_kings.push(position);
                 }
-                if in_head && outcome > Outcome::InCheck {
+                if in_head && outcome > Outcome::InCheck as u8 {
                     positions.passed.push(position);
                 }
-                if first && outcome == Outcome::Reachable {
+                if is_searched {
                     positions.searched.push(position);
                     first = false;
                 }
