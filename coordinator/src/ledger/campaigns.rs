@@ -2,6 +2,7 @@
 
 use kazoe_common::census::{Block, Campaign, Cut, Tally};
 
+use super::LedgerError;
 use crate::leasing::Millis;
 
 /// The whole tally of one whole block, as a build computes it. A few of them prove that two builds
@@ -94,4 +95,29 @@ pub enum Submitted {
         /// How many samples were asked for now.
         asked: u64,
     },
+}
+
+/// A build goes on with a campaign only if it computes the same self-tests, all of them.
+pub(super) fn compare_self_tests(
+    campaign: &str,
+    stored: &[SelfTest],
+    computed: &[SelfTest],
+) -> Result<(), LedgerError> {
+    let of = |tests: &[SelfTest], block| {
+        let test = tests.iter().find(|test| test.block == block);
+        test.map(|test| Box::new(test.tally.clone()))
+    };
+    let odd = stored
+        .iter()
+        .chain(computed)
+        .map(|test| test.block)
+        .find(|&block| of(stored, block) != of(computed, block));
+    odd.map_or(Ok(()), |block| {
+        Err(LedgerError::SelfTest {
+            campaign: campaign.to_owned(),
+            block,
+            stored: of(stored, block),
+            computed: of(computed, block),
+        })
+    })
 }

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use kazoe_common::census::{Segment, Tally, Witness};
+use kazoe_common::census::{Cut, Segment, Tally, Witness};
 
+use super::LedgerError;
 use crate::leasing::{Millis, Purpose};
 
 /// Who acts, by its credential and never by what a message says.
@@ -113,4 +114,44 @@ pub struct Delivery {
     pub tally: Tally,
     /// What is kept of single samples, ascending by index.
     pub witnesses: Vec<Witness>,
+}
+
+impl Delivery {
+    /// What can be checked of a tally by itself: its identities, and that its witnesses are its own.
+    ///
+    /// # Errors
+    /// [`LedgerError::Samples`], [`LedgerError::Tally`] or [`LedgerError::Witness`].
+    pub fn check(&self, cut: &Cut) -> Result<(), LedgerError> {
+        let &Delivery {
+            segment, samples, ..
+        } = self;
+        let broken = |broken| LedgerError::Tally { segment, broken };
+        let most = cut.segment_samples();
+        if !(1..=most).contains(&samples) {
+            return Err(LedgerError::Samples {
+                segment,
+                samples,
+                most,
+            });
+        }
+        self.tally.check(samples).map_err(broken)?;
+        let first = segment.saturating_mul(cut.segment_samples());
+        let inside = first..first.saturating_add(samples);
+        let mut last = None;
+        for witness in &self.witnesses {
+            let key = (witness.index(), matches!(witness, Witness::Path { .. }));
+            let possible = match *witness {
+                Witness::Unreachable { depth, .. } => depth >= 1,
+                Witness::Path { length, .. } => length >= 1,
+            };
+            if !possible || !inside.contains(&key.0) || last.is_some_and(|last| last >= key) {
+                return Err(LedgerError::Witness {
+                    segment,
+                    index: key.0,
+                });
+            }
+            last = Some(key);
+        }
+        Ok(())
+    }
 }

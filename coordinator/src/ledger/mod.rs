@@ -7,13 +7,15 @@
 
 mod campaigns;
 mod lease;
+mod migration;
+mod rows;
 mod snapshot;
 mod sqlite;
+mod storage;
 
 use std::fmt;
 use std::future::Future;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use kazoe_common::census::{Block, Segment, Tally, TallyError, Witness};
@@ -26,6 +28,7 @@ pub use snapshot::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, Counts, LogEntry, Prefix, Snapshot,
 };
 pub use sqlite::{OpenError, SqliteLedger};
+pub use storage::{Place, StorageError, StorageFault};
 
 /// What a ledger does, whatever database it lives in. Campaigns are named by
 /// [`Campaign::id`](kazoe_common::census::Campaign::id).
@@ -357,68 +360,3 @@ impl From<StorageError> for LedgerError {
         LedgerError::Storage(error)
     }
 }
-
-/// The database failed; what was acknowledged before is safe.
-#[derive(Debug)]
-pub struct StorageError {
-    /// Where it lives.
-    pub path: PathBuf,
-    /// What happened.
-    pub fault: StorageFault,
-    /// In the database's own words.
-    pub detail: String,
-}
-
-/// How a database fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StorageFault {
-    /// No room is left.
-    Full,
-    /// It is damaged.
-    Corrupt,
-    /// Someone else holds a lock for too long.
-    Busy,
-    /// It may be read, not written.
-    ReadOnly,
-    /// It cannot be reached: a permission, a folder, a device.
-    Unreachable,
-    /// Anything else.
-    Other,
-}
-
-impl fmt::Display for StorageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display();
-        match self.fault {
-            StorageFault::Full => write!(
-                f,
-                "no room left to write {path}: free some disk space and run the same command again; \
-                 nothing that was saved is lost"
-            ),
-            StorageFault::Corrupt => write!(
-                f,
-                "{path} is damaged: restore it from a backup, or keep it aside and import an exported \
-                 ledger into a new database"
-            ),
-            StorageFault::Busy => write!(
-                f,
-                "{path} is locked by another program: end that one, or wait, and run the same command \
-                 again"
-            ),
-            StorageFault::ReadOnly => write!(
-                f,
-                "{path} cannot be written: change its permissions or those of its folder, or choose \
-                 another with --db"
-            ),
-            StorageFault::Unreachable => write!(
-                f,
-                "{path} cannot be opened: check that its folder exists and its permissions, or choose \
-                 another with --db"
-            ),
-            StorageFault::Other => write!(f, "the database {path} failed"),
-        }?;
-        write!(f, " ({})", self.detail)
-    }
-}
-
-impl std::error::Error for StorageError {}

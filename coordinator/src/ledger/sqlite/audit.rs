@@ -3,8 +3,9 @@
 use kazoe_common::census::{BLOCK, Outcome};
 use sqlx::SqliteConnection;
 
-use super::{Failure, campaign_rows, from_row, to_row};
+use super::campaign_rows;
 use crate::ledger::Breach;
+use crate::ledger::rows::{Failure, from_row, to_row};
 
 /// I1: a segment has one accepted pointer, to a result of its own (the primary key and the foreign key
 /// say so; the audit reads it again). I2: what is accepted has the samples that the cut gives it, and

@@ -5,8 +5,9 @@ use std::time::Duration;
 use kazoe_common::census::{Cut, Segment};
 use sqlx::SqliteConnection;
 
-use super::{Failure, campaign_rows, from_row, millis, now, to_row};
+use super::{campaign_rows, now};
 use crate::leasing::{DisputedSegment, Millis, Purpose, Stock, choose};
+use crate::ledger::rows::{self, Failure, from_row, millis, to_row};
 use crate::ledger::{Lease, LedgerError, Lent, Pace, Token, Who};
 
 pub(super) async fn claim(
@@ -216,9 +217,10 @@ async fn insert_lease(
     .bind(deadline)
     .fetch_one(conn)
     .await?;
-    let secret = <[u8; 8]>::try_from(secret.as_slice())
-        .map_err(|_| LedgerError::Row("a token's random part of another length".to_owned()))?;
-    Ok(Token { sequence, secret })
+    Ok(Token {
+        sequence,
+        secret: rows::secret(&secret)?,
+    })
 }
 
 /// Lends one segment: whoever held it before holds it no more.

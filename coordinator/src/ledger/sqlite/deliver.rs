@@ -1,12 +1,13 @@
 //! Tallies that arrive: under a token, or imported.
 
-use kazoe_common::census::{Cut, Segment, Witness};
+use kazoe_common::census::{Cut, Segment};
 use sqlx::SqliteConnection;
 
 use super::operator::{self, Move, Retraction};
 use super::results::{self, Arrival};
-use super::{Failure, campaign_rows, now, prefix, to_row};
+use super::{campaign_rows, now, prefix};
 use crate::leasing::{Effect, Received, Verdict, judge};
+use crate::ledger::rows::{Failure, to_row};
 use crate::ledger::{Delivery, LedgerError, Token, Who};
 
 pub(super) async fn deliver(
@@ -28,7 +29,7 @@ pub(super) async fn deliver(
         if lent == 0 {
             return Err(LedgerError::NotLent(delivery.segment).into());
         }
-        check(&cut, delivery)?;
+        delivery.check(&cut)?;
     }
     let arrival = Arrival {
         campaign: &campaign,
@@ -50,7 +51,7 @@ pub(super) async fn import(
         if delivery.segment >= cut.segments() {
             return Err(LedgerError::NotLent(delivery.segment).into());
         }
-        check(&cut, delivery)?;
+        delivery.check(&cut)?;
     }
     let arrival = Arrival {
         campaign: id,
@@ -80,41 +81,6 @@ async fn lease(conn: &mut SqliteConnection, token: Token) -> Result<(String, Who
         operator,
     };
     Ok((campaign, who))
-}
-
-/// What can be checked of a tally by itself: its identities, and that its witnesses are its own.
-fn check(cut: &Cut, delivery: &Delivery) -> Result<(), LedgerError> {
-    let &Delivery {
-        segment, samples, ..
-    } = delivery;
-    let broken = |broken| LedgerError::Tally { segment, broken };
-    let most = cut.segment_samples();
-    if !(1..=most).contains(&samples) {
-        return Err(LedgerError::Samples {
-            segment,
-            samples,
-            most,
-        });
-    }
-    delivery.tally.check(samples).map_err(broken)?;
-    let first = segment.saturating_mul(cut.segment_samples());
-    let inside = first..first.saturating_add(samples);
-    let mut last = None;
-    for witness in &delivery.witnesses {
-        let key = (witness.index(), matches!(witness, Witness::Path { .. }));
-        let possible = match *witness {
-            Witness::Unreachable { depth, .. } => depth >= 1,
-            Witness::Path { length, .. } => length >= 1,
-        };
-        if !possible || !inside.contains(&key.0) || last.is_some_and(|last| last >= key) {
-            return Err(LedgerError::Witness {
-                segment,
-                index: key.0,
-            });
-        }
-        last = Some(key);
-    }
-    Ok(())
 }
 
 async fn receive_all(

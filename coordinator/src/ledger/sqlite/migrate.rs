@@ -2,15 +2,11 @@
 
 use sqlx::{Connection, SqliteConnection};
 
+pub(super) use crate::ledger::migration::Schema;
+use crate::ledger::migration::{Migration, compare};
+
 /// `KAZO` in ASCII: tells our files from other SQLite files.
 pub(super) const APPLICATION_ID: i64 = 0x4b41_5a4f;
-
-/// A migration's timestamp, name and text.
-struct Migration {
-    version: i64,
-    name: &'static str,
-    sql: &'static str,
-}
 
 /// Append-only.
 const MIGRATIONS: [Migration; 1] = [Migration {
@@ -18,15 +14,6 @@ const MIGRATIONS: [Migration; 1] = [Migration {
     name: "create_ledger",
     sql: include_str!("../../../../migrations/sqlite/20261130000000_create_ledger.sql"),
 }];
-
-/// What a migration met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Schema {
-    /// This build knows it whole.
-    Known,
-    /// It holds a migration of a later build; nothing was changed.
-    Newer(i64),
-}
 
 /// Which migrations a database has had. Empty for a database without any table.
 async fn applied(conn: &mut SqliteConnection) -> Result<Vec<i64>, sqlx::Error> {
@@ -49,11 +36,7 @@ async fn applied(conn: &mut SqliteConnection) -> Result<Vec<i64>, sqlx::Error> {
 
 /// Tells whether this build knows the schema, without changing it.
 pub(super) async fn inspect(conn: &mut SqliteConnection) -> Result<Schema, sqlx::Error> {
-    let newer = applied(conn)
-        .await?
-        .into_iter()
-        .find(|version| MIGRATIONS.iter().all(|known| known.version != *version));
-    Ok(newer.map_or(Schema::Known, Schema::Newer))
+    Ok(compare(&MIGRATIONS, &applied(conn).await?))
 }
 
 /// Brings the schema up to this build's, all in one transaction, from whatever it was.
@@ -98,6 +81,7 @@ pub(super) async fn migrate(conn: &mut SqliteConnection) -> Result<Schema, sqlx:
 #[cfg(test)]
 mod tests {
     use super::{APPLICATION_ID, MIGRATIONS, Schema, inspect, migrate};
+    use crate::ledger::migration::assert_folder;
     use sqlx::{Connection, SqliteConnection};
 
     #[tokio::test]
@@ -133,16 +117,6 @@ mod tests {
 
     #[test]
     fn the_folder_holds_these_migrations_and_no_others() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../migrations/sqlite");
-        let mut found: Vec<String> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        found.sort();
-        let known: Vec<String> = MIGRATIONS
-            .iter()
-            .map(|migration| format!("{}_{}.sql", migration.version, migration.name))
-            .collect();
-        assert_eq!(found, known);
+        assert_folder(&MIGRATIONS, "sqlite");
     }
 }

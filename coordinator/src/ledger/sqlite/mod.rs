@@ -24,11 +24,12 @@ use std::time::Duration;
 use kazoe_common::census::{Segment, Witness};
 use sqlx::{Sqlite, SqliteConnection, SqlitePool, Transaction};
 
+use super::rows::Failure;
 use crate::leasing::{Millis, Verdict};
 use crate::ledger::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, CampaignRecord, Delivery, Lease, Ledger,
-    LedgerError, LogEntry, SelfTest, Snapshot, StorageError, StorageFault, Submission, Submitted,
-    Token, Who,
+    LedgerError, LogEntry, Place, SelfTest, Snapshot, StorageError, StorageFault, Submission,
+    Submitted, Token, Who,
 };
 
 pub use open::OpenError;
@@ -114,25 +115,6 @@ impl SqliteLedger {
     }
 }
 
-/// What goes wrong inside a transaction: an answer of the ledger's, or the database itself.
-#[derive(Debug)]
-enum Failure {
-    Ledger(LedgerError),
-    Database(sqlx::Error),
-}
-
-impl From<LedgerError> for Failure {
-    fn from(error: LedgerError) -> Self {
-        Failure::Ledger(error)
-    }
-}
-
-impl From<sqlx::Error> for Failure {
-    fn from(error: sqlx::Error) -> Self {
-        Failure::Database(error)
-    }
-}
-
 /// SQLite's primary result code, if the error is SQLite's.
 fn code_of(error: &sqlx::Error) -> Option<u32> {
     let code = error.as_database_error()?.code()?;
@@ -155,7 +137,7 @@ fn storage_error(path: &Path, error: &sqlx::Error) -> StorageError {
         None => StorageFault::Other,
     };
     StorageError {
-        path: path.to_owned(),
+        place: Place::File(path.to_owned()),
         fault,
         detail: error.to_string(),
     }
@@ -170,22 +152,6 @@ async fn now(conn: &mut SqliteConnection) -> Result<Millis, Failure> {
     .fetch_one(conn)
     .await?;
     Ok(now)
-}
-
-/// A count as the database keeps it. None of the ledger's exceeds 2^62.
-fn to_row(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-/// A count as the database gave it.
-fn from_row(count: i64) -> Result<u64, Failure> {
-    u64::try_from(count).map_err(|_| LedgerError::Row(format!("a count of {count}")).into())
-}
-
-fn millis(hold: Duration) -> Millis {
-    i64::try_from(hold.as_millis())
-        .unwrap_or(i64::MAX / 4)
-        .min(i64::MAX / 4)
 }
 
 /// Each operation in one transaction; it is rolled back unless it ends well.

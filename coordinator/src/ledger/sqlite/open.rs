@@ -11,7 +11,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool};
 
 use super::migrate::{self, APPLICATION_ID, Schema};
 use super::storage_error;
-use crate::ledger::{StorageError, StorageFault};
+use crate::ledger::{Place, StorageError, StorageFault};
 
 /// Why a file could not be opened as a ledger. It is as it was.
 #[derive(Debug)]
@@ -307,7 +307,7 @@ fn check_pages(path: &Path, length: u64, page: u16) -> Result<(), OpenError> {
         return Ok(());
     }
     Err(OpenError::Storage(StorageError {
-        path: path.to_owned(),
+        place: Place::File(path.to_owned()),
         fault: StorageFault::Corrupt,
         detail: format!("its {length} bytes are not whole pages of {page}"),
     }))
@@ -341,7 +341,7 @@ async fn check_sound(path: &Path, conn: &mut SqliteConnection) -> Result<(), Ope
         return Ok(());
     }
     Err(OpenError::Storage(StorageError {
-        path: path.to_owned(),
+        place: Place::File(path.to_owned()),
         fault: StorageFault::Corrupt,
         detail: word,
     }))

@@ -3,7 +3,8 @@
 use kazoe_common::census::Segment;
 use sqlx::SqliteConnection;
 
-use super::{Failure, campaign_rows, now, prefix, to_row};
+use super::{campaign_rows, now, prefix};
+use crate::ledger::rows::{Failure, to_row};
 
 /// Who takes a segment's tally back, and why.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use kazoe_common::census::{Cut, Segment, Tally};
 use sqlx::SqliteConnection;
 
-use super::{Failure, from_row, results, to_row};
+use crate::ledger::rows::{self, Failure, from_row, to_row};
 use crate::ledger::{LedgerError, Prefix};
 use crate::tally_text;
 
@@ -153,7 +153,7 @@ async fn sum(
     .fetch_all(&mut *conn)
     .await?;
     for bytes in digests {
-        added.digest = added.digest.plus(results::digest(&bytes)?);
+        added.digest = added.digest.plus(rows::digest(&bytes)?);
     }
     let cells = sqlx::query_as::<_, (i64, i64)>(
         "-- prefix_cells
@@ -166,7 +166,7 @@ async fn sum(
     .fetch_all(&mut *conn)
     .await?;
     for (cell, count) in cells {
-        results::entry(&mut added.cells, cell, count)?;
+        rows::entry(&mut added.cells, cell, count)?;
     }
     let depths = sqlx::query_as::<_, (i64, i64)>(
         "-- prefix_depths
@@ -179,7 +179,7 @@ async fn sum(
     .fetch_all(&mut *conn)
     .await?;
     for (depth, count) in depths {
-        results::entry(&mut added.depths, depth, count)?;
+        rows::entry(&mut added.depths, depth, count)?;
     }
     let aside = sqlx::query_scalar::<_, i64>(
         "-- prefix_set_aside

@@ -5,18 +5,16 @@ use std::ops::Range;
 use kazoe_common::census::{Segment, Tally, Witness};
 use sqlx::SqliteConnection;
 
-use super::{Failure, campaign_rows, from_row, prefix, results, to_row};
+use super::{campaign_rows, prefix};
 use crate::leasing::Verdict;
-use crate::ledger::{
-    AcceptedSegment, AuditEntry, BuildShare, Counts, LedgerError, LogEntry, Snapshot,
-};
+use crate::ledger::rows::{self, Failure, StandingRow, WitnessRow, from_row, to_row};
+use crate::ledger::{AcceptedSegment, AuditEntry, BuildShare, LedgerError, LogEntry, Snapshot};
 
 pub(super) async fn snapshot(conn: &mut SqliteConnection, id: &str) -> Result<Snapshot, Failure> {
     let campaign = campaign_rows::one(conn, id).await?;
     let cut = campaign.cut;
-    let (accepted, disputed, set_aside, leased, returned, retracted, audited, last_accepted) =
-        sqlx::query_as::<_, (i64, i64, i64, i64, i64, i64, i64, i64)>(
-            "-- snapshot_counts
+    let row = sqlx::query_as::<_, StandingRow>(
+        "-- snapshot_counts
              SELECT (SELECT count(*) FROM accepted WHERE campaign = ?1),
                     (SELECT count(*) FROM disputes WHERE campaign = ?1 AND closed_at IS NULL),
                     (SELECT count(*) FROM set_aside WHERE campaign = ?1),
@@ -34,41 +32,20 @@ pub(super) async fn snapshot(conn: &mut SqliteConnection, id: &str) -> Result<Sn
                        AND NOT EXISTS (SELECT 1 FROM disputes d
                                        WHERE d.campaign = ?1 AND d.segment = ?2
                                          AND d.closed_at IS NULL))",
-        )
-        .bind(id)
-        .bind(to_row(cut.segments() - 1))
-        .fetch_one(&mut *conn)
-        .await?;
-    let disputed = from_row(disputed)?;
-    let accepted = from_row(accepted)?.saturating_sub(disputed);
-    let mut counts = Counts {
-        accepted,
-        disputed,
-        set_aside: from_row(set_aside)?,
-        leased: from_row(leased)?,
-        returned: from_row(returned)?,
-        retracted: from_row(retracted)?,
-        unleased: 0,
-    };
-    let known = counts.accepted
-        + counts.disputed
-        + counts.set_aside
-        + counts.leased
-        + counts.returned
-        + counts.retracted;
-    counts.unleased = cut.segments().saturating_sub(known);
-    // Every segment is whole but the last.
-    let short = cut.segment_samples() - cut.samples_of(cut.segments() - 1);
-    let accepted_samples =
-        accepted * cut.segment_samples() - if last_accepted > 0 { short } else { 0 };
+    )
+    .bind(id)
+    .bind(to_row(cut.segments() - 1))
+    .fetch_one(&mut *conn)
+    .await?;
+    let standing = rows::standing(&cut, row)?;
     Ok(Snapshot {
         campaign: id.to_owned(),
         cut,
         revision: campaign.revision,
         prefix: prefix::prefix(conn, id, &cut).await?,
-        counts,
-        accepted_samples,
-        audited: from_row(audited)?,
+        counts: standing.counts,
+        accepted_samples: standing.accepted_samples,
+        audited: standing.audited,
     })
 }
 
@@ -113,7 +90,7 @@ pub(super) async fn segments(
 
 async fn tally(conn: &mut SqliteConnection, result: i64, digest: &[u8]) -> Result<Tally, Failure> {
     let mut tally = Tally {
-        digest: results::digest(digest)?,
+        digest: rows::digest(digest)?,
         ..Tally::default()
     };
     let rows = sqlx::query_as::<_, (bool, i64, i64)>(
@@ -131,7 +108,7 @@ async fn tally(conn: &mut SqliteConnection, result: i64, digest: &[u8]) -> Resul
         } else {
             &mut tally.cells
         };
-        results::entry(counts, key, count)?;
+        rows::entry(counts, key, count)?;
     }
     Ok(tally)
 }
@@ -142,7 +119,7 @@ pub(super) async fn witnesses(
     segments: Range<Segment>,
 ) -> Result<Vec<Witness>, Failure> {
     campaign_rows::one(conn, id).await?;
-    let rows = sqlx::query_as::<_, (i64, Option<i64>, Option<i64>, Option<i64>)>(
+    let rows = sqlx::query_as::<_, WitnessRow>(
         "-- witnesses_list
          SELECT w.sample, w.depth, w.length, w.expansions
          FROM accepted a JOIN witnesses w ON w.result = a.result
@@ -154,27 +131,7 @@ pub(super) async fn witnesses(
     .bind(to_row(segments.end))
     .fetch_all(conn)
     .await?;
-    let small = |number: i64| {
-        u32::try_from(number)
-            .map_err(|_| Failure::Ledger(LedgerError::Row(format!("a witness's {number}"))))
-    };
-    rows.into_iter()
-        .map(|(sample, depth, length, expansions)| {
-            let index = from_row(sample)?;
-            Ok(match (depth, length, expansions) {
-                (Some(depth), None, None) => Witness::Unreachable {
-                    index,
-                    depth: small(depth)?,
-                },
-                (None, Some(length), Some(expansions)) => Witness::Path {
-                    index,
-                    length: small(length)?,
-                    expansions: small(expansions)?,
-                },
-                _ => return Err(LedgerError::Row(format!("witness {index}")).into()),
-            })
-        })
-        .collect()
+    rows.into_iter().map(rows::witness).collect()
 }
 
 pub(super) async fn builds(

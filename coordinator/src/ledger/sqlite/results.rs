@@ -1,13 +1,11 @@
 //! Rows of the log: `results` with its cells, depths and witnesses. They are written once.
 
-use std::collections::BTreeMap;
-
-use kazoe_common::census::{Digest, Segment, Tally, Witness};
+use kazoe_common::census::{Segment, Tally};
 use sqlx::SqliteConnection;
 
-use super::{Failure, from_row, to_row};
 use crate::leasing::{Docket, Millis, Received, Verdict};
-use crate::ledger::{Delivery, LedgerError, Who};
+use crate::ledger::rows::{self, Failure, from_row, to_row};
+use crate::ledger::{Delivery, Who};
 
 /// Under what a tally arrives.
 #[derive(Clone, Copy, Debug)]
@@ -68,12 +66,7 @@ pub(super) async fn insert(
         .await?;
     }
     for witness in &delivery.witnesses {
-        let (kind, depth, length, expansions) = match *witness {
-            Witness::Unreachable { depth, .. } => ("unreachable", Some(depth), None, None),
-            Witness::Path {
-                length, expansions, ..
-            } => ("path", None, Some(length), Some(expansions)),
-        };
+        let (kind, depth, length, expansions) = rows::witness_columns(witness);
         sqlx::query(
             "-- witnesses_insert
              INSERT INTO witnesses (result, sample, kind, depth, length, expansions)
@@ -82,28 +75,13 @@ pub(super) async fn insert(
         .bind(id)
         .bind(to_row(witness.index()))
         .bind(kind)
-        .bind(depth.map(i64::from))
-        .bind(length.map(i64::from))
-        .bind(expansions.map(i64::from))
+        .bind(depth)
+        .bind(length)
+        .bind(expansions)
         .execute(&mut *conn)
         .await?;
     }
     Ok(id)
-}
-
-/// A row of a digest as 16 little-endian bytes.
-pub(super) fn digest(bytes: &[u8]) -> Result<Digest, Failure> {
-    let bytes = <[u8; 16]>::try_from(bytes)
-        .map_err(|_| LedgerError::Row("a digest that is not 16 bytes".to_owned()))?;
-    Ok(Digest(u128::from_le_bytes(bytes)))
-}
-
-/// A row of a histogram.
-pub(super) fn entry(counts: &mut BTreeMap<u32, u64>, key: i64, count: i64) -> Result<(), Failure> {
-    let key = u32::try_from(key)
-        .map_err(|_| LedgerError::Row(format!("a cell or depth numbered {key}")))?;
-    counts.insert(key, from_row(count)?);
-    Ok(())
 }
 
 type Head = (i64, i64, Vec<u8>, Option<i64>, String, bool);
@@ -129,7 +107,7 @@ pub(super) async fn docket(
     for (id, samples, digest_bytes, lease, owner, operator) in heads {
         numbers.push(id);
         let mut tally = Tally {
-            digest: digest(&digest_bytes)?,
+            digest: rows::digest(&digest_bytes)?,
             ..Tally::default()
         };
         let cells = sqlx::query_as::<_, (i64, i64)>(
@@ -140,7 +118,7 @@ pub(super) async fn docket(
         .fetch_all(&mut *conn)
         .await?;
         for (cell, count) in cells {
-            entry(&mut tally.cells, cell, count)?;
+            rows::entry(&mut tally.cells, cell, count)?;
         }
         let depths = sqlx::query_as::<_, (i64, i64)>(
             "-- docket_depths
@@ -150,7 +128,7 @@ pub(super) async fn docket(
         .fetch_all(&mut *conn)
         .await?;
         for (depth, count) in depths {
-            entry(&mut tally.depths, depth, count)?;
+            rows::entry(&mut tally.depths, depth, count)?;
         }
         earlier.push(Received {
             owner,

@@ -4,8 +4,10 @@ use kazoe_common::census::Cut;
 use sqlx::SqliteConnection;
 
 use super::operator::{self, Retraction};
-use super::{Failure, campaign_rows, now, prefix, to_row};
-use crate::ledger::{CampaignRecord, LedgerError, SelfTest, Submission, Submitted};
+use super::{campaign_rows, now, prefix};
+use crate::ledger::campaigns;
+use crate::ledger::rows::{Failure, to_row};
+use crate::ledger::{CampaignRecord, Submission, Submitted};
 use crate::tally_text;
 
 pub(super) async fn submit(
@@ -18,7 +20,7 @@ pub(super) async fn submit(
         return Ok((campaign_rows::one(conn, &id).await?, Submitted::New));
     };
     let stored = campaign_rows::self_tests(conn, &id).await?;
-    compare_self_tests(&id, &stored, &submission.self_tests)?;
+    campaigns::compare_self_tests(&id, &stored, &submission.self_tests)?;
     let (from, asked) = (found.cut.samples, submission.cut.samples);
     if asked == from {
         return Ok((found, Submitted::Existing));
@@ -69,31 +71,6 @@ async fn insert(
         .await?;
     }
     Ok(())
-}
-
-/// A build goes on with a campaign only if it computes the same self-tests, all of them.
-fn compare_self_tests(
-    campaign: &str,
-    stored: &[SelfTest],
-    computed: &[SelfTest],
-) -> Result<(), LedgerError> {
-    let of = |tests: &[SelfTest], block| {
-        let test = tests.iter().find(|test| test.block == block);
-        test.map(|test| Box::new(test.tally.clone()))
-    };
-    let odd = stored
-        .iter()
-        .chain(computed)
-        .map(|test| test.block)
-        .find(|&block| of(stored, block) != of(computed, block));
-    odd.map_or(Ok(()), |block| {
-        Err(LedgerError::SelfTest {
-            campaign: campaign.to_owned(),
-            block,
-            stored: of(stored, block),
-            computed: of(computed, block),
-        })
-    })
 }
 
 /// Asks for more samples. Segments never move, but the last one may have been cut: it is retracted.

@@ -1,0 +1,209 @@
+//! What rows say, whatever database they came from: counts, digests, campaigns. A row is checked when
+//! it is read, for somebody else may have changed it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use kazoe_common::census::{Campaign, Cut, Design, Digest, PopulationName, Witness};
+use kazoe_common::game::Variant;
+
+use super::{CampaignRecord, Counts, LedgerError, Pace, SelfTest};
+use crate::leasing::Millis;
+use crate::tally_text;
+
+/// What goes wrong inside a transaction: an answer of the ledger's, or the database itself.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Ledger(LedgerError),
+    Database(sqlx::Error),
+}
+
+impl From<LedgerError> for Failure {
+    fn from(error: LedgerError) -> Self {
+        Failure::Ledger(error)
+    }
+}
+
+impl From<sqlx::Error> for Failure {
+    fn from(error: sqlx::Error) -> Self {
+        Failure::Database(error)
+    }
+}
+
+/// A count as the database keeps it. None of the ledger's exceeds 2^62.
+pub(super) fn to_row(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// A count as the database gave it.
+pub(super) fn from_row(count: i64) -> Result<u64, Failure> {
+    u64::try_from(count).map_err(|_| LedgerError::Row(format!("a count of {count}")).into())
+}
+
+pub(super) fn millis(hold: Duration) -> Millis {
+    i64::try_from(hold.as_millis())
+        .unwrap_or(i64::MAX / 4)
+        .min(i64::MAX / 4)
+}
+
+/// A row of a digest as 16 little-endian bytes.
+pub(super) fn digest(bytes: &[u8]) -> Result<Digest, Failure> {
+    let bytes = <[u8; 16]>::try_from(bytes)
+        .map_err(|_| LedgerError::Row("a digest that is not 16 bytes".to_owned()))?;
+    Ok(Digest(u128::from_le_bytes(bytes)))
+}
+
+/// A row of a histogram.
+pub(super) fn entry(counts: &mut BTreeMap<u32, u64>, key: i64, count: i64) -> Result<(), Failure> {
+    let key = u32::try_from(key)
+        .map_err(|_| LedgerError::Row(format!("a cell or depth numbered {key}")))?;
+    counts.insert(key, from_row(count)?);
+    Ok(())
+}
+
+/// A token's random part.
+pub(super) fn secret(bytes: &[u8]) -> Result<[u8; 8], Failure> {
+    <[u8; 8]>::try_from(bytes)
+        .map_err(|_| LedgerError::Row("a token's random part of another length".to_owned()).into())
+}
+
+/// A row of `campaigns`: id, variant, population, design, seed, cap, samples, `segment_blocks`, state,
+/// build, `submitted_at`, revision.
+pub(super) type CampaignRow = (
+    String,
+    String,
+    String,
+    String,
+    String,
+    Option<String>,
+    i64,
+    i64,
+    String,
+    String,
+    i64,
+    i64,
+);
+
+pub(super) fn campaign(row: CampaignRow) -> Result<CampaignRecord, Failure> {
+    let (id, variant, population, design, seed, cap, samples, blocks, pace, build, at, revision) =
+        row;
+    let unknown = |what: &str, name: &str| {
+        Failure::Ledger(LedgerError::Row(format!("campaign {id}: {what} `{name}`")))
+    };
+    let number =
+        |what: &str, text: &str| tally_text::number::<u64>(text).ok_or_else(|| unknown(what, text));
+    let campaign = Campaign {
+        variant: Variant::by_id(&variant).ok_or_else(|| unknown("variant", &variant))?,
+        population: PopulationName::by_name(&population)
+            .ok_or_else(|| unknown("population", &population))?,
+        design: Design::by_name(&design).ok_or_else(|| unknown("design", &design))?,
+        seed: number("seed", &seed)?,
+        cap: cap.as_deref().map(|cap| number("cap", cap)).transpose()?,
+    };
+    if campaign.id() != id {
+        return Err(unknown("another identity,", &campaign.id()));
+    }
+    let cut = Cut::new(from_row(samples)?, from_row(blocks)?)
+        .map_err(|error| unknown("cut", &error.to_string()))?;
+    let pace = Pace::by_name(&pace).ok_or_else(|| unknown("state", &pace))?;
+    Ok(CampaignRecord {
+        id,
+        campaign,
+        cut,
+        pace,
+        build,
+        submitted_at: at,
+        revision: from_row(revision)?,
+    })
+}
+
+/// A row of `self_tests`: block, tally.
+pub(super) fn self_test((block, tally): (i64, String)) -> Result<SelfTest, Failure> {
+    Ok(SelfTest {
+        block: from_row(block)?,
+        tally: tally_text::parse(&tally)
+            .map_err(|error| LedgerError::Row(format!("a self-test: {error}")))?,
+    })
+}
+
+/// What stands of a witness in a row of `witnesses`: kind, depth, length, expansions.
+pub(super) type WitnessColumns = (&'static str, Option<i64>, Option<i64>, Option<i64>);
+
+pub(super) fn witness_columns(witness: &Witness) -> WitnessColumns {
+    match *witness {
+        Witness::Unreachable { depth, .. } => ("unreachable", Some(i64::from(depth)), None, None),
+        Witness::Path {
+            length, expansions, ..
+        } => (
+            "path",
+            None,
+            Some(i64::from(length)),
+            Some(i64::from(expansions)),
+        ),
+    }
+}
+
+/// A row of `witnesses`: sample, depth, length, expansions.
+pub(super) type WitnessRow = (i64, Option<i64>, Option<i64>, Option<i64>);
+
+pub(super) fn witness((sample, depth, length, expansions): WitnessRow) -> Result<Witness, Failure> {
+    let small = |number: i64| {
+        u32::try_from(number)
+            .map_err(|_| Failure::Ledger(LedgerError::Row(format!("a witness's {number}"))))
+    };
+    let index = from_row(sample)?;
+    Ok(match (depth, length, expansions) {
+        (Some(depth), None, None) => Witness::Unreachable {
+            index,
+            depth: small(depth)?,
+        },
+        (None, Some(length), Some(expansions)) => Witness::Path {
+            index,
+            length: small(length)?,
+            expansions: small(expansions)?,
+        },
+        _ => return Err(LedgerError::Row(format!("witness {index}")).into()),
+    })
+}
+
+/// How many segments of a campaign are accepted (disputed or not), disputed, set aside, leased,
+/// returned, retracted; of how many undisputed ones an audit arrived; whether the last one is accepted
+/// and undisputed (1 or 0).
+pub(super) type StandingRow = (i64, i64, i64, i64, i64, i64, i64, i64);
+
+/// What such a row says.
+pub(super) struct Standing {
+    pub(super) counts: Counts,
+    /// Samples of the accepted and undisputed segments.
+    pub(super) accepted_samples: u64,
+    pub(super) audited: u64,
+}
+
+pub(super) fn standing(cut: &Cut, row: StandingRow) -> Result<Standing, Failure> {
+    let (accepted, disputed, set_aside, leased, returned, retracted, audited, last) = row;
+    let disputed = from_row(disputed)?;
+    let accepted = from_row(accepted)?.saturating_sub(disputed);
+    let mut counts = Counts {
+        accepted,
+        disputed,
+        set_aside: from_row(set_aside)?,
+        leased: from_row(leased)?,
+        returned: from_row(returned)?,
+        retracted: from_row(retracted)?,
+        unleased: 0,
+    };
+    let known = counts.accepted
+        + counts.disputed
+        + counts.set_aside
+        + counts.leased
+        + counts.returned
+        + counts.retracted;
+    counts.unleased = cut.segments().saturating_sub(known);
+    // Every segment is whole but the last.
+    let short = cut.segment_samples() - cut.samples_of(cut.segments() - 1);
+    Ok(Standing {
+        counts,
+        accepted_samples: accepted * cut.segment_samples() - if last > 0 { short } else { 0 },
+        audited: from_row(audited)?,
+    })
+}
