@@ -1,13 +1,14 @@
 //! The ledger: every tally received, and which one is accepted for each segment.
 //!
-//! [`Ledger`] is the one door to it; [`SqliteLedger`] stands behind it. Each operation is one
-//! transaction: it happens wholly or not at all, and when it has returned it survives the process, the
+//! [`Ledger`] is the one door to it; [`SqliteLedger`] and [`PostgresLedger`] stand behind it. Each
+//! operation is one transaction: it happens wholly or not at all, and when it has returned it survives the process, the
 //! machine and `kill -9` (invariant I5). All of them may be sent again when it is unknown whether they
 //! happened: a tally that is in the log already under the same token does not enter it again.
 
 mod campaigns;
 mod lease;
 mod migration;
+mod postgres;
 mod rows;
 mod snapshot;
 mod sqlite;
@@ -24,6 +25,7 @@ use crate::leasing::{Millis, Verdict};
 
 pub use campaigns::{CampaignRecord, Pace, SelfTest, Submission, Submitted};
 pub use lease::{Delivery, Lease, Lent, Token, TokenError, Who};
+pub use postgres::{ConnectError, PostgresLedger};
 pub use snapshot::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, Counts, LogEntry, Prefix, Snapshot,
 };

@@ -18,6 +18,34 @@ const LONG: Duration = Duration::from_secs(3600);
 /// A lease that has run out when it is made.
 const NONE: Duration = Duration::ZERO;
 
+/// What breaks an invariant that the audit looks for, in a campaign of 200 segments of which the first
+/// 150 are accepted and lie before the frontier. No ledger allows it.
+pub(crate) const BREACHES: [(&str, &str); 8] = [
+    (
+        "I1",
+        "UPDATE accepted SET result = result + 1 WHERE segment = 9",
+    ),
+    ("I2", "UPDATE campaigns SET samples = 149 * 4096 + 5"),
+    (
+        "I3",
+        "INSERT INTO result_cells SELECT result, 0, 1 FROM accepted WHERE segment = 3",
+    ),
+    (
+        "I3",
+        "INSERT INTO result_depths SELECT result, 77, 1 FROM accepted WHERE segment = 3",
+    ),
+    ("I6", "UPDATE campaigns SET frontier = 160"),
+    (
+        "I6",
+        "INSERT INTO waiting SELECT campaign, 3, 'returned' FROM accepted LIMIT 1",
+    ),
+    ("I6", "DELETE FROM accepted WHERE segment = 149"),
+    (
+        "I6",
+        "INSERT INTO set_aside SELECT id, 200, 'x' FROM campaigns",
+    ),
+];
+
 pub(crate) async fn a_campaign_is_what_it_counts(ledger: impl Ledger) {
     let (record, how) = ledger.submit(&submission(1, 10_000)).await.unwrap();
     assert_eq!(how, Submitted::New);

@@ -10,6 +10,7 @@ use kazoe_coordinator::ledger::{
 };
 use sqlx::{Connection, SqliteConnection};
 
+use crate::conformance::BREACHES;
 use crate::made_up::{assert_sound, deliveries, delivery, operator, owner, submission, tally};
 use crate::sqlite::fresh;
 
@@ -256,32 +257,7 @@ async fn the_log_is_append_only_and_accepted_has_one_row_a_segment() {
 
 #[tokio::test]
 async fn the_audit_sees_each_broken_invariant() {
-    let breaks = [
-        (
-            "I1",
-            "UPDATE accepted SET result = result + 1 WHERE segment = 9",
-        ),
-        ("I2", "UPDATE campaigns SET samples = 149 * 4096 + 5"),
-        (
-            "I3",
-            "INSERT INTO result_cells SELECT result, 0, 1 FROM accepted WHERE segment = 3",
-        ),
-        (
-            "I3",
-            "INSERT INTO result_depths SELECT result, 77, 1 FROM accepted WHERE segment = 3",
-        ),
-        ("I6", "UPDATE campaigns SET frontier = 160"),
-        (
-            "I6",
-            "INSERT INTO waiting SELECT campaign, 3, 'returned' FROM accepted LIMIT 1",
-        ),
-        ("I6", "DELETE FROM accepted WHERE segment = 149"),
-        (
-            "I6",
-            "INSERT INTO set_aside SELECT id, 200, 'x' FROM campaigns",
-        ),
-    ];
-    for (invariant, statement) in breaks {
+    for (invariant, statement) in BREACHES {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("kazoe.db");
         a_written_file(&path).await;

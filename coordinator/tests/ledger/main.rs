@@ -1,9 +1,15 @@
-//! The ledger: what every database must do (`conformance`), run on SQLite, and what only SQLite does.
+//! The ledger: what every database must do (`conformance`, `interleavings`), run on SQLite and on
+//! PostgreSQL, and what only one of them does.
 
 mod conformance;
 mod faults;
 mod files;
 mod interleavings;
 mod made_up;
+mod postgres;
+mod postgres_faults;
+mod postgres_schema;
+mod proxy;
+mod server;
 mod small_disk;
 mod sqlite;

@@ -1,0 +1,374 @@
+//! The ledger on PostgreSQL: any number of coordinators on one database.
+//!
+//! Whatever writes to a campaign locks its row first (`FOR NO KEY UPDATE`, decision 8 of the design),
+//! so that its decision and the rows it was made from belong together; `READ COMMITTED` is enough then,
+//! and two operations on one campaign cannot deadlock. Only [`extend`](Ledger::extend), which is sent
+//! often and touches one row, does without. Reading sees one moment (`REPEATABLE READ`).
+//!
+//! An operation that met a deadlock, a failed serialization or a lost connection is sent again, a bounded
+//! number of times. If the connection was lost it is unknown whether it was committed; each operation
+//! finds out what its earlier attempt left, and does not happen twice.
+
+mod audit;
+mod campaign_rows;
+mod claim;
+mod connect;
+mod deliver;
+mod migrate;
+mod operator;
+mod prefix;
+mod read;
+mod results;
+mod retry;
+mod submit;
+
+use std::future::Future;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use kazoe_common::census::{Segment, Witness};
+use sqlx::{PgConnection, PgPool, Postgres, Transaction};
+
+use self::retry::{Fate, Tries};
+use super::rows::Failure;
+use crate::leasing::{Millis, Verdict};
+use crate::ledger::{
+    AcceptedSegment, AuditEntry, Breach, BuildShare, CampaignRecord, Delivery, Lease, Ledger,
+    LedgerError, LogEntry, SelfTest, Snapshot, Submission, Submitted, Token, Who,
+};
+
+pub use connect::ConnectError;
+
+type Tx = Transaction<'static, Postgres>;
+
+/// A ledger in a PostgreSQL database.
+#[derive(Debug)]
+pub struct PostgresLedger {
+    /// Address and name, without any secret.
+    server: String,
+    pool: PgPool,
+}
+
+impl PostgresLedger {
+    /// Brings the schema of a database up to this build's, as the role that owns it (`kazoe_owner`).
+    /// Any number of processes may do so at once: an advisory lock lets one at a time. The lock belongs
+    /// to a session, so the connection must be a direct one, not one through a pooler.
+    ///
+    /// # Errors
+    /// If the database cannot be reached, is too old or not durable, or was written by a later build.
+    /// Its schema is as it was then.
+    pub async fn migrate(owner_url: &str) -> Result<(), ConnectError> {
+        connect::migrate(owner_url).await
+    }
+
+    /// Connects to a database that has the schema, as a role that may only read and add rows
+    /// (`kazoe_runtime`).
+    ///
+    /// # Errors
+    /// If the database cannot be reached, loses commits when the machine fails (`fsync` or
+    /// `synchronous_commit` is off), has another schema than this build's, or if the role could change
+    /// what must stay.
+    pub async fn connect(runtime_url: &str) -> Result<Self, ConnectError> {
+        let (server, pool) = connect::runtime(runtime_url).await?;
+        Ok(PostgresLedger { server, pool })
+    }
+
+    /// Ends all connections; dropping does as much, later.
+    pub async fn close(self) {
+        self.pool.close().await;
+    }
+
+    /// Runs an operation in a transaction and commits it, again if need be. The work is told whether an
+    /// earlier attempt may have been committed.
+    async fn write<T, F>(
+        &self,
+        work: impl Fn(Tx, bool) -> F + Send + Sync,
+    ) -> Result<T, LedgerError>
+    where
+        T: Send,
+        F: Future<Output = Result<(Tx, T), Failure>> + Send,
+    {
+        let mut tries = Tries::new();
+        loop {
+            let attempt = async {
+                let tx = self.pool.begin().await?;
+                let (tx, answer) = work(tx, tries.maybe_committed()).await?;
+                tx.commit().await?;
+                Ok(answer)
+            };
+            let failure = match attempt.await {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            self.pause_or_fail(&mut tries, failure).await?;
+        }
+    }
+
+    /// Runs a question in a transaction that sees one moment, again if need be.
+    async fn read<T, F>(&self, work: impl Fn(Tx) -> F + Send + Sync) -> Result<T, LedgerError>
+    where
+        T: Send,
+        F: Future<Output = Result<T, Failure>> + Send,
+    {
+        const BEGIN: &str = "-- read_begin
+             BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+        let mut tries = Tries::new();
+        loop {
+            let attempt = async { work(self.pool.begin_with(BEGIN).await?).await };
+            let failure = match attempt.await {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            self.pause_or_fail(&mut tries, failure).await?;
+        }
+    }
+
+    async fn pause_or_fail(&self, tries: &mut Tries, failure: Failure) -> Result<(), LedgerError> {
+        let error = match failure {
+            Failure::Ledger(error) => return Err(error),
+            Failure::Database(error) => error,
+        };
+        match tries.next(Fate::of(&error)) {
+            Some(pause) => {
+                tokio::time::sleep(pause).await;
+                Ok(())
+            }
+            None => Err(connect::storage_error(&self.server, &error).into()),
+        }
+    }
+}
+
+/// The database's clock, not that of the transaction's beginning: it may have waited for a lock since.
+async fn now(conn: &mut PgConnection) -> Result<Millis, Failure> {
+    let now = sqlx::query_scalar::<_, i64>(
+        "-- clock_now
+         SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint",
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(now)
+}
+
+/// What an attempt wrote, for the next one to look for.
+type Memo<T> = Mutex<Option<T>>;
+
+fn note<T>(memo: &Memo<T>, what: T) {
+    *memo
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(what);
+}
+
+fn noted<T: Copy>(memo: &Memo<T>) -> Option<T> {
+    *memo
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl Ledger for PostgresLedger {
+    async fn submit(
+        &self,
+        submission: &Submission,
+    ) -> Result<(CampaignRecord, Submitted), LedgerError> {
+        self.write(|mut tx, _| async move {
+            let answer = submit::submit(&mut tx, submission).await?;
+            Ok((tx, answer))
+        })
+        .await
+    }
+
+    async fn campaigns(&self) -> Result<Vec<CampaignRecord>, LedgerError> {
+        self.read(|mut tx| async move { campaign_rows::all(&mut tx).await })
+            .await
+    }
+
+    async fn campaign(&self, id: &str) -> Result<CampaignRecord, LedgerError> {
+        self.read(|mut tx| async move { campaign_rows::one(&mut tx, id).await })
+            .await
+    }
+
+    async fn self_tests(&self, id: &str) -> Result<Vec<SelfTest>, LedgerError> {
+        self.read(|mut tx| async move {
+            campaign_rows::one(&mut tx, id).await?;
+            campaign_rows::self_tests(&mut tx, id).await
+        })
+        .await
+    }
+
+    async fn claim(
+        &self,
+        id: &str,
+        who: &Who,
+        want: u32,
+        hold: Duration,
+    ) -> Result<Option<Lease>, LedgerError> {
+        let token = &Memo::<Token>::default();
+        self.write(|mut tx, again| async move {
+            let earlier = noted(token).filter(|_| again);
+            if let Some(lease) = claim::find(&mut tx, id, earlier).await? {
+                return Ok((tx, Some(lease)));
+            }
+            let lease = claim::claim(&mut tx, id, who, want, hold).await?;
+            if let Some(lease) = &lease {
+                note(token, lease.token);
+            }
+            Ok((tx, lease))
+        })
+        .await
+    }
+
+    async fn deliver(
+        &self,
+        token: Token,
+        deliveries: &[Delivery],
+    ) -> Result<Vec<Verdict>, LedgerError> {
+        self.write(|mut tx, _| async move {
+            let verdicts = deliver::deliver(&mut tx, token, deliveries).await?;
+            Ok((tx, verdicts))
+        })
+        .await
+    }
+
+    async fn extend(&self, token: Token, hold: Duration) -> Result<Millis, LedgerError> {
+        self.write(|mut tx, _| async move {
+            let deadline = claim::extend(&mut tx, token, hold).await?;
+            Ok((tx, deadline))
+        })
+        .await
+    }
+
+    async fn end(&self, token: Token) -> Result<u64, LedgerError> {
+        self.write(|mut tx, again| async move {
+            let returned = claim::end(&mut tx, token, again).await?;
+            Ok((tx, returned))
+        })
+        .await
+    }
+
+    async fn forfeit(&self, worker: &str) -> Result<u64, LedgerError> {
+        self.write(|mut tx, _| async move {
+            let returned = claim::forfeit(&mut tx, worker).await?;
+            Ok((tx, returned))
+        })
+        .await
+    }
+
+    async fn import(
+        &self,
+        id: &str,
+        who: &Who,
+        deliveries: &[Delivery],
+    ) -> Result<Vec<Verdict>, LedgerError> {
+        self.write(|mut tx, _| async move {
+            let verdicts = deliver::import(&mut tx, id, who, deliveries).await?;
+            Ok((tx, verdicts))
+        })
+        .await
+    }
+
+    async fn retract(
+        &self,
+        id: &str,
+        segment: Segment,
+        actor: &str,
+        why: &str,
+    ) -> Result<bool, LedgerError> {
+        let line = &Memo::default();
+        self.write(|mut tx, again| async move {
+            if operator::is_written(&mut tx, id, noted(line).filter(|_| again)).await? {
+                return Ok((tx, true));
+            }
+            let written = operator::retract(&mut tx, id, segment, actor, why).await?;
+            written.inspect(|&written| note(line, written));
+            Ok((tx, written.is_some()))
+        })
+        .await
+    }
+
+    async fn set_aside(
+        &self,
+        id: &str,
+        segment: Segment,
+        actor: &str,
+        why: &str,
+    ) -> Result<bool, LedgerError> {
+        let line = &Memo::default();
+        self.write(|mut tx, again| async move {
+            if operator::is_written(&mut tx, id, noted(line).filter(|_| again)).await? {
+                return Ok((tx, true));
+            }
+            let written = operator::set_aside(&mut tx, id, segment, actor, why).await?;
+            written.inspect(|&written| note(line, written));
+            Ok((tx, written.is_some()))
+        })
+        .await
+    }
+
+    async fn retry(&self, id: &str, segment: Segment, actor: &str) -> Result<bool, LedgerError> {
+        let line = &Memo::default();
+        self.write(|mut tx, again| async move {
+            if operator::is_written(&mut tx, id, noted(line).filter(|_| again)).await? {
+                return Ok((tx, true));
+            }
+            let written = operator::retry(&mut tx, id, segment, actor).await?;
+            written.inspect(|&written| note(line, written));
+            Ok((tx, written.is_some()))
+        })
+        .await
+    }
+
+    async fn snapshot(&self, id: &str) -> Result<Snapshot, LedgerError> {
+        self.read(|mut tx| async move { read::snapshot(&mut tx, id).await })
+            .await
+    }
+
+    async fn segments(
+        &self,
+        id: &str,
+        from: Segment,
+        limit: u32,
+    ) -> Result<Vec<AcceptedSegment>, LedgerError> {
+        self.read(|mut tx| async move { read::segments(&mut tx, id, from, limit).await })
+            .await
+    }
+
+    async fn witnesses(
+        &self,
+        id: &str,
+        segments: Range<Segment>,
+    ) -> Result<Vec<Witness>, LedgerError> {
+        let segments = &segments;
+        self.read(|mut tx| async move { read::witnesses(&mut tx, id, segments.clone()).await })
+            .await
+    }
+
+    async fn builds(&self, id: &str) -> Result<Vec<BuildShare>, LedgerError> {
+        self.read(|mut tx| async move { read::builds(&mut tx, id).await })
+            .await
+    }
+
+    async fn log(&self, id: &str, segment: Segment) -> Result<Vec<LogEntry>, LedgerError> {
+        self.read(|mut tx| async move { read::log(&mut tx, id, segment).await })
+            .await
+    }
+
+    async fn disputed(&self, id: &str) -> Result<Vec<Segment>, LedgerError> {
+        self.read(|mut tx| async move { read::disputed(&mut tx, id).await })
+            .await
+    }
+
+    async fn audit_log(
+        &self,
+        id: &str,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<AuditEntry>, LedgerError> {
+        self.read(|mut tx| async move { read::audit_log(&mut tx, id, after, limit).await })
+            .await
+    }
+
+    async fn check_invariants(&self, id: &str) -> Result<Vec<Breach>, LedgerError> {
+        self.read(|mut tx| async move { audit::check_invariants(&mut tx, id).await })
+            .await
+    }
+}

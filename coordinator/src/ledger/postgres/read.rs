@@ -1,0 +1,247 @@
+//! Reading: snapshots, segments, witnesses, logs.
+
+use std::ops::Range;
+
+use kazoe_common::census::{Segment, Tally, Witness};
+use sqlx::PgConnection;
+
+use super::{campaign_rows, prefix};
+use crate::leasing::Verdict;
+use crate::ledger::rows::{self, Failure, StandingRow, WitnessRow, from_row, to_row};
+use crate::ledger::{AcceptedSegment, AuditEntry, BuildShare, LedgerError, LogEntry, Snapshot};
+
+pub(super) async fn snapshot(conn: &mut PgConnection, id: &str) -> Result<Snapshot, Failure> {
+    let campaign = campaign_rows::one(conn, id).await?;
+    let cut = campaign.cut;
+    let row = sqlx::query_as::<_, StandingRow>(
+        "-- snapshot_counts
+             SELECT (SELECT count(*) FROM accepted WHERE campaign = $1),
+                    (SELECT count(*) FROM disputes WHERE campaign = $1 AND closed_at IS NULL),
+                    (SELECT count(*) FROM set_aside WHERE campaign = $1),
+                    (SELECT count(*) FROM loans
+                     WHERE campaign = $1 AND purpose = 'fill' AND closed_at IS NULL),
+                    (SELECT count(*) FROM waiting WHERE campaign = $1 AND why = 'returned'),
+                    (SELECT count(*) FROM waiting WHERE campaign = $1 AND why = 'retracted'),
+                    (SELECT count(DISTINCT r.segment) FROM results r
+                     JOIN accepted a ON a.campaign = r.campaign AND a.segment = r.segment
+                     WHERE r.campaign = $1 AND r.verdict = 'audit'
+                       AND NOT EXISTS (SELECT 1 FROM disputes d
+                                       WHERE d.campaign = $1 AND d.segment = r.segment
+                                         AND d.closed_at IS NULL)),
+                    (SELECT count(*) FROM accepted a WHERE a.campaign = $1 AND a.segment = $2
+                       AND NOT EXISTS (SELECT 1 FROM disputes d
+                                       WHERE d.campaign = $1 AND d.segment = $2
+                                         AND d.closed_at IS NULL))",
+    )
+    .bind(id)
+    .bind(to_row(cut.segments() - 1))
+    .fetch_one(&mut *conn)
+    .await?;
+    let standing = rows::standing(&cut, row)?;
+    Ok(Snapshot {
+        campaign: id.to_owned(),
+        cut,
+        revision: campaign.revision,
+        prefix: prefix::prefix(conn, id, &cut).await?,
+        counts: standing.counts,
+        accepted_samples: standing.accepted_samples,
+        audited: standing.audited,
+    })
+}
+
+type SegmentRow = (i64, i64, i64, Vec<u8>, bool, String, String, String, i64);
+
+pub(super) async fn segments(
+    conn: &mut PgConnection,
+    id: &str,
+    from: Segment,
+    limit: u32,
+) -> Result<Vec<AcceptedSegment>, Failure> {
+    campaign_rows::one(conn, id).await?;
+    let rows = sqlx::query_as::<_, SegmentRow>(
+        "-- segments_page
+         SELECT a.segment, r.id, r.samples, r.digest,
+                EXISTS (SELECT 1 FROM disputes d WHERE d.campaign = a.campaign
+                          AND d.segment = a.segment AND d.closed_at IS NULL),
+                r.owner, r.worker, r.build, r.received_at
+         FROM accepted a JOIN results r ON r.id = a.result
+         WHERE a.campaign = $1 AND a.segment >= $2 ORDER BY a.segment LIMIT $3",
+    )
+    .bind(id)
+    .bind(to_row(from))
+    .bind(i64::from(limit))
+    .fetch_all(&mut *conn)
+    .await?;
+    let mut page = Vec::with_capacity(rows.len());
+    for (segment, result, samples, digest, disputed, owner, worker, build, received_at) in rows {
+        page.push(AcceptedSegment {
+            segment: from_row(segment)?,
+            samples: from_row(samples)?,
+            tally: tally(conn, result, &digest).await?,
+            disputed,
+            owner,
+            worker,
+            build,
+            received_at,
+        });
+    }
+    Ok(page)
+}
+
+async fn tally(conn: &mut PgConnection, result: i64, digest: &[u8]) -> Result<Tally, Failure> {
+    let mut tally = Tally {
+        digest: rows::digest(digest)?,
+        ..Tally::default()
+    };
+    let rows = sqlx::query_as::<_, (bool, i64, i64)>(
+        "-- segments_tally
+         SELECT false, cell, count FROM result_cells WHERE result = $1
+         UNION ALL
+         SELECT true, depth, count FROM result_depths WHERE result = $1",
+    )
+    .bind(result)
+    .fetch_all(conn)
+    .await?;
+    for (is_depth, key, count) in rows {
+        let counts = if is_depth {
+            &mut tally.depths
+        } else {
+            &mut tally.cells
+        };
+        rows::entry(counts, key, count)?;
+    }
+    Ok(tally)
+}
+
+pub(super) async fn witnesses(
+    conn: &mut PgConnection,
+    id: &str,
+    segments: Range<Segment>,
+) -> Result<Vec<Witness>, Failure> {
+    campaign_rows::one(conn, id).await?;
+    let rows = sqlx::query_as::<_, WitnessRow>(
+        "-- witnesses_list
+         SELECT w.sample, w.depth, w.length, w.expansions
+         FROM accepted a JOIN witnesses w ON w.result = a.result
+         WHERE a.campaign = $1 AND a.segment >= $2 AND a.segment < $3
+         ORDER BY w.sample, w.kind DESC",
+    )
+    .bind(id)
+    .bind(to_row(segments.start))
+    .bind(to_row(segments.end))
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter().map(rows::witness).collect()
+}
+
+pub(super) async fn builds(conn: &mut PgConnection, id: &str) -> Result<Vec<BuildShare>, Failure> {
+    campaign_rows::one(conn, id).await?;
+    sqlx::query_as::<_, (String, i64, i64, i64)>(
+        "-- builds_list
+         SELECT r.build, count(*), min(r.received_at), max(r.received_at)
+         FROM accepted a JOIN results r ON r.id = a.result
+         WHERE a.campaign = $1 GROUP BY r.build ORDER BY r.build",
+    )
+    .bind(id)
+    .fetch_all(conn)
+    .await?
+    .into_iter()
+    .map(|(build, segments, first_at, last_at)| {
+        Ok(BuildShare {
+            build,
+            segments: from_row(segments)?,
+            first_at,
+            last_at,
+        })
+    })
+    .collect()
+}
+
+pub(super) async fn log(
+    conn: &mut PgConnection,
+    id: &str,
+    segment: Segment,
+) -> Result<Vec<LogEntry>, Failure> {
+    campaign_rows::one(conn, id).await?;
+    sqlx::query_as::<_, (String, String, String, i64)>(
+        "-- log_list
+         SELECT verdict, owner, worker, received_at FROM results
+         WHERE campaign = $1 AND segment = $2 ORDER BY id",
+    )
+    .bind(id)
+    .bind(to_row(segment))
+    .fetch_all(conn)
+    .await?
+    .into_iter()
+    .map(|(verdict, owner, worker, received_at)| {
+        Ok(LogEntry {
+            segment,
+            verdict: Verdict::by_name(&verdict)
+                .ok_or_else(|| LedgerError::Row(format!("verdict `{verdict}`")))?,
+            owner,
+            worker,
+            received_at,
+        })
+    })
+    .collect()
+}
+
+pub(super) async fn disputed(conn: &mut PgConnection, id: &str) -> Result<Vec<Segment>, Failure> {
+    campaign_rows::one(conn, id).await?;
+    sqlx::query_scalar::<_, i64>(
+        "-- disputed_list
+         SELECT segment FROM disputes WHERE campaign = $1 AND closed_at IS NULL ORDER BY segment",
+    )
+    .bind(id)
+    .fetch_all(conn)
+    .await?
+    .into_iter()
+    .map(from_row)
+    .collect()
+}
+
+type AuditRow = (
+    i64,
+    i64,
+    Option<i64>,
+    String,
+    String,
+    Option<i64>,
+    Option<i64>,
+    String,
+);
+
+pub(super) async fn audit_log(
+    conn: &mut PgConnection,
+    id: &str,
+    after: i64,
+    limit: u32,
+) -> Result<Vec<AuditEntry>, Failure> {
+    campaign_rows::one(conn, id).await?;
+    sqlx::query_as::<_, AuditRow>(
+        "-- audit_log_page
+         SELECT id, at, segment, actor, action, from_result, to_result, note FROM audit_log
+         WHERE campaign = $1 AND id > $2 ORDER BY id LIMIT $3",
+    )
+    .bind(id)
+    .bind(after)
+    .bind(i64::from(limit))
+    .fetch_all(conn)
+    .await?
+    .into_iter()
+    .map(
+        |(id, at, segment, actor, action, from_result, to_result, note)| {
+            Ok(AuditEntry {
+                id,
+                at,
+                segment: segment.map(from_row).transpose()?,
+                actor,
+                action,
+                from_result,
+                to_result,
+                note,
+            })
+        },
+    )
+    .collect()
+}
