@@ -1,9 +1,10 @@
 //! The ledger: every tally received, and which one is accepted for each segment.
 //!
 //! [`Ledger`] is the one door to it; [`SqliteLedger`] and [`PostgresLedger`] stand behind it. Each
-//! operation is one transaction: it happens wholly or not at all, and when it has returned it survives the process, the
-//! machine and `kill -9` (invariant I5). All of them may be sent again when it is unknown whether they
-//! happened: a tally that is in the log already under the same token does not enter it again.
+//! operation is one transaction: it happens wholly or not at all, and when it has returned it survives
+//! the process, the machine and `kill -9` (invariant I5). All of them may be sent again when it is
+//! unknown whether they happened: a tally that is in the log already under the same token does not enter
+//! it again.
 
 mod campaigns;
 mod lease;

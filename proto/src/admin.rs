@@ -1,0 +1,347 @@
+//! The service Admin: what only an operator may do.
+
+use std::fmt;
+use std::time::Duration;
+
+use kazoe_common::census::Segment;
+
+use crate::campaigns::BUILD;
+use crate::census::{self, Finished, campaign_id};
+use crate::invalid::{length, present, text, variant, within, word};
+use crate::{Invalid, v1};
+
+/// The most bytes of an owner's name.
+const OWNER: usize = 200;
+
+/// The most bytes of a reason.
+const WHY: usize = 1_000;
+
+/// The most entries of a list.
+const MOST: usize = 1 << 16;
+
+/// One worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Worker {
+    /// Its id.
+    pub worker: String,
+    /// Who answers for it.
+    pub owner: String,
+    /// Its build.
+    pub build: String,
+    /// On how many threads it computes.
+    pub threads: u32,
+    /// Samples a second that it measured last, if it has.
+    pub samples_per_second: Option<u64>,
+    /// How many leases it holds.
+    pub leases: u32,
+    /// How long ago it was last heard.
+    pub silent: Duration,
+    /// Whether it was told to leave.
+    pub drained: bool,
+}
+
+/// Workers as a message.
+#[must_use]
+pub fn workers_response(workers: &[Worker]) -> v1::WorkersResponse {
+    let workers = workers.iter().map(|one| v1::workers_response::Worker {
+        worker: one.worker.clone(),
+        owner: one.owner.clone(),
+        build: one.build.clone(),
+        threads: one.threads,
+        samples_per_second: one.samples_per_second.unwrap_or(0),
+        leases: one.leases,
+        silent_ms: u64::try_from(one.silent.as_millis()).unwrap_or(u64::MAX),
+        drained: one.drained,
+    });
+    v1::WorkersResponse {
+        workers: workers.collect(),
+    }
+}
+
+/// The workers that a message says.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn workers(message: v1::WorkersResponse) -> Result<Vec<Worker>, Invalid> {
+    length("workers", &message.workers, 0..=MOST)?;
+    let workers = message.workers.into_iter().enumerate();
+    let workers = workers.map(|(place, one)| {
+        let at = |name: &str| format!("workers[{place}].{name}");
+        let speed = one.samples_per_second;
+        Ok(Worker {
+            worker: word(&at("worker"), one.worker)?,
+            owner: text(&at("owner"), one.owner, 1..=OWNER)?,
+            build: text(&at("build"), one.build, 1..=BUILD)?,
+            threads: within(&at("threads"), one.threads, 1..=1 << 16)?,
+            samples_per_second: (speed > 0).then_some(speed),
+            leases: one.leases,
+            silent: Duration::from_millis(one.silent_ms),
+            drained: one.drained,
+        })
+    });
+    workers.collect()
+}
+
+/// Whose tallies are taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Those of a worker.
+    Worker(String),
+    /// Those of all workers of an owner.
+    Owner(String),
+    /// Those of a build.
+    Build(String),
+    /// That of one segment.
+    Segment(Segment),
+}
+
+/// Which tallies are taken back, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Purge {
+    /// The campaign's id.
+    pub campaign: String,
+    /// Whose.
+    pub whose: Whose,
+    /// Why, for the audit log.
+    pub why: String,
+}
+
+/// A purge as a message.
+#[must_use]
+pub fn purge_request(purge: &Purge) -> v1::PurgeRequest {
+    use v1::purge_request::Whose as Wire;
+    let whose = match &purge.whose {
+        Whose::Worker(worker) => Wire::Worker(worker.clone()),
+        Whose::Owner(owner) => Wire::Owner(owner.clone()),
+        Whose::Build(build) => Wire::Build(build.clone()),
+        Whose::Segment(segment) => Wire::Segment(*segment),
+    };
+    v1::PurgeRequest {
+        campaign: purge.campaign.clone(),
+        whose: Some(whose),
+        why: purge.why.clone(),
+    }
+}
+
+/// The purge that a message says. Whether the campaign has the segment is not judged here.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn purge(message: v1::PurgeRequest) -> Result<Purge, Invalid> {
+    use v1::purge_request::Whose as Wire;
+    let whose = match present("whose", message.whose)? {
+        Wire::Worker(worker) => Whose::Worker(word("worker", worker)?),
+        Wire::Owner(owner) => Whose::Owner(text("owner", owner, 1..=OWNER)?),
+        Wire::Build(build) => Whose::Build(text("build", build, 1..=BUILD)?),
+        Wire::Segment(segment) => Whose::Segment(any_segment(segment)?),
+    };
+    Ok(Purge {
+        campaign: campaign_id("campaign", message.campaign)?,
+        whose,
+        why: text("why", message.why, 1..=WHY)?,
+    })
+}
+
+/// A segment that some campaign could have: those of one block begin before sample 2^62.
+fn any_segment(segment: Segment) -> Result<Segment, Invalid> {
+    within("segment", segment, 0..=(1 << 50) - 1)
+}
+
+/// The operator's tally of a disputed segment as a message.
+#[must_use]
+pub fn resolve_request(campaign: &str, finished: &Finished) -> v1::ResolveRequest {
+    v1::ResolveRequest {
+        campaign: campaign.to_owned(),
+        finished: Some(census::finished_message(finished)),
+    }
+}
+
+/// The campaign that a message is about, by which the size of its segments is found.
+///
+/// # Errors
+/// If it cannot be one.
+pub fn resolved_campaign(message: &v1::ResolveRequest) -> Result<String, Invalid> {
+    campaign_id("campaign", message.campaign.clone())
+}
+
+/// The operator's tally that a message says, of a campaign with so many blocks in a segment.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn resolution(message: v1::ResolveRequest, segment_blocks: u64) -> Result<Finished, Invalid> {
+    let finished = present("finished", message.finished)?;
+    census::finished("finished", finished, segment_blocks)
+}
+
+/// Which segment of which campaign is tried again, as a message.
+#[must_use]
+pub fn retry_request(campaign: &str, segment: Segment) -> v1::RetryRequest {
+    v1::RetryRequest {
+        campaign: campaign.to_owned(),
+        segment,
+    }
+}
+
+/// The campaign and the segment that a message says. Whether the one has the other is not judged here.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn retry(message: v1::RetryRequest) -> Result<(String, Segment), Invalid> {
+    let campaign = campaign_id("campaign", message.campaign)?;
+    Ok((campaign, any_segment(message.segment)?))
+}
+
+/// The worker that is to leave.
+///
+/// # Errors
+/// If it cannot be one's id.
+pub fn drained(message: v1::DrainRequest) -> Result<String, Invalid> {
+    word("worker", message.worker)
+}
+
+/// What a credential allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// To look.
+    Viewer,
+    /// To compute.
+    Worker,
+    /// Everything.
+    Operator,
+}
+
+fn role_number(role: Role) -> i32 {
+    let role = match role {
+        Role::Viewer => v1::Role::Viewer,
+        Role::Worker => v1::Role::Worker,
+        Role::Operator => v1::Role::Operator,
+    };
+    role.into()
+}
+
+fn role(field: &str, number: i32) -> Result<Role, Invalid> {
+    variant(field, number, |role| match role {
+        v1::Role::Unspecified => None,
+        v1::Role::Viewer => Some(Role::Viewer),
+        v1::Role::Worker => Some(Role::Worker),
+        v1::Role::Operator => Some(Role::Operator),
+    })
+}
+
+/// Whose a new credential is and what it allows, as a message.
+#[must_use]
+pub fn create_token_request(owner: &str, role: Role) -> v1::CreateTokenRequest {
+    v1::CreateTokenRequest {
+        owner: owner.to_owned(),
+        role: role_number(role),
+    }
+}
+
+/// Whose a new credential is and what it allows, as a message says it.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn new_token(message: v1::CreateTokenRequest) -> Result<(String, Role), Invalid> {
+    Ok((
+        text("owner", message.owner, 1..=OWNER)?,
+        role("role", message.role)?,
+    ))
+}
+
+/// A new credential: its name, and the secret that is told once.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NewCredential {
+    /// Names it.
+    pub id: String,
+    /// The credential itself.
+    pub secret: String,
+}
+
+/// The secret stays out of logs.
+impl fmt::Debug for NewCredential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewCredential")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A new credential as a message.
+#[must_use]
+pub fn create_token_response(new: &NewCredential) -> v1::CreateTokenResponse {
+    v1::CreateTokenResponse {
+        id: new.id.clone(),
+        secret: new.secret.clone(),
+    }
+}
+
+/// The new credential that a message says.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn new_credential(message: v1::CreateTokenResponse) -> Result<NewCredential, Invalid> {
+    Ok(NewCredential {
+        id: word("id", message.id)?,
+        secret: text("secret", message.secret, 16..=200)?,
+    })
+}
+
+/// A credential without its secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credential {
+    /// Names it.
+    pub id: String,
+    /// Who answers for it.
+    pub owner: String,
+    /// What it allows.
+    pub role: Role,
+    /// When it was made, in milliseconds since 1970 by the ledger's clock.
+    pub created_at: i64,
+    /// Whether it was revoked.
+    pub revoked: bool,
+}
+
+/// Credentials as a message.
+#[must_use]
+pub fn list_tokens_response(credentials: &[Credential]) -> v1::ListTokensResponse {
+    let tokens = credentials
+        .iter()
+        .map(|one| v1::list_tokens_response::Credential {
+            id: one.id.clone(),
+            owner: one.owner.clone(),
+            role: role_number(one.role),
+            created_at_ms: one.created_at,
+            revoked: one.revoked,
+        });
+    v1::ListTokensResponse {
+        tokens: tokens.collect(),
+    }
+}
+
+/// The credentials that a message says.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn credentials(message: v1::ListTokensResponse) -> Result<Vec<Credential>, Invalid> {
+    length("tokens", &message.tokens, 0..=MOST)?;
+    let tokens = message.tokens.into_iter().enumerate();
+    let tokens = tokens.map(|(place, one)| {
+        let at = |name: &str| format!("tokens[{place}].{name}");
+        Ok(Credential {
+            id: word(&at("id"), one.id)?,
+            owner: text(&at("owner"), one.owner, 1..=OWNER)?,
+            role: role(&at("role"), one.role)?,
+            created_at: one.created_at_ms,
+            revoked: one.revoked,
+        })
+    });
+    tokens.collect()
+}
+
+/// The credential that is to end.
+///
+/// # Errors
+/// If it cannot be one's name.
+pub fn revoked(message: v1::RevokeTokenRequest) -> Result<String, Invalid> {
+    word("id", message.id)
+}

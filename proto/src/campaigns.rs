@@ -1,0 +1,436 @@
+//! The service Campaigns: submissions, records, snapshots and reports.
+
+use std::collections::BTreeMap;
+
+use kazoe_common::census::{Block, Campaign, Cut, Segment, Tally};
+
+use crate::census::{self, campaign_id};
+use crate::invalid::{length, present, text, variant, within};
+use crate::{Invalid, v1};
+
+/// The most bytes of a build's name.
+pub(crate) const BUILD: usize = 200;
+
+/// The most bytes of a ledger file in one message.
+pub const EXPORT_CHUNK: usize = 1 << 20;
+
+/// How much is to be counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// So many samples.
+    Samples(u64),
+}
+
+/// What is to be counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// It makes the campaign's identity.
+    pub campaign: Campaign,
+    /// How much of it.
+    pub target: Target,
+    /// Blocks in a segment, which count at the first submission alone.
+    pub segment_blocks: u64,
+    /// Higher ones are served first.
+    pub priority: i64,
+    /// What the submitter's build computes for a few blocks.
+    pub self_tests: BTreeMap<Block, Tally>,
+    /// That build.
+    pub build: String,
+}
+
+/// A submission as a message.
+#[must_use]
+pub fn submit_request(submission: &Submission) -> v1::SubmitRequest {
+    let Target::Samples(samples) = submission.target;
+    v1::SubmitRequest {
+        campaign: Some(census::campaign_message(&submission.campaign)),
+        target: Some(v1::submit_request::Target::Samples(samples)),
+        segment_blocks: Some(submission.segment_blocks),
+        priority: submission.priority,
+        self_tests: census::self_test_messages(&submission.self_tests),
+        build: submission.build.clone(),
+    }
+}
+
+/// The submission that a message says.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn submission(message: v1::SubmitRequest) -> Result<Submission, Invalid> {
+    let v1::submit_request::Target::Samples(samples) = present("target", message.target)?;
+    let blocks = message.segment_blocks.unwrap_or(Cut::SEGMENT_BLOCKS);
+    Ok(Submission {
+        campaign: census::campaign("campaign", message.campaign)?,
+        target: Target::Samples(within("samples", samples, 1..=1 << 62)?),
+        segment_blocks: within("segment_blocks", blocks, 1..=1 << 20)?,
+        priority: message.priority,
+        self_tests: census::self_tests("self_tests", message.self_tests)?,
+        build: text("build", message.build, 1..=BUILD)?,
+    })
+}
+
+/// The id of a campaign as a message.
+#[must_use]
+pub fn campaign_ref(id: &str) -> v1::CampaignRef {
+    v1::CampaignRef { id: id.to_owned() }
+}
+
+/// The id that a message says.
+///
+/// # Errors
+/// If it cannot be one.
+pub fn named(message: v1::CampaignRef) -> Result<String, Invalid> {
+    campaign_id("id", message.id)
+}
+
+/// Whether a campaign is worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Segments are lent.
+    Running,
+    /// No new leases for now.
+    Paused,
+    /// No new leases; the results stay.
+    Cancelled,
+}
+
+/// A campaign in the ledger. Its id follows from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// What is counted.
+    pub campaign: Campaign,
+    /// How much of it, and in what pieces.
+    pub cut: Cut,
+    /// Whether it is worked on.
+    pub pace: Pace,
+    /// The build that submitted it first.
+    pub build: String,
+    /// When it was first submitted, in milliseconds since 1970 by the ledger's clock.
+    pub submitted_at: i64,
+    /// Grows whenever what is accepted, disputed or set aside changes.
+    pub revision: u64,
+}
+
+/// A campaign in the ledger as a message.
+#[must_use]
+pub fn record_message(record: &Record) -> v1::CampaignRecord {
+    let pace = match record.pace {
+        Pace::Running => v1::Pace::Running,
+        Pace::Paused => v1::Pace::Paused,
+        Pace::Cancelled => v1::Pace::Cancelled,
+    };
+    v1::CampaignRecord {
+        id: record.campaign.id(),
+        campaign: Some(census::campaign_message(&record.campaign)),
+        cut: Some(census::cut_message(&record.cut)),
+        pace: pace.into(),
+        build: record.build.clone(),
+        submitted_at_ms: record.submitted_at,
+        revision: record.revision,
+    }
+}
+
+/// The campaign in the ledger that a message says.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn record(field: &str, message: Option<v1::CampaignRecord>) -> Result<Record, Invalid> {
+    let message = present(field, message)?;
+    let at = |name: &str| format!("{field}.{name}");
+    let campaign = census::campaign(&at("campaign"), message.campaign)?;
+    if campaign.id() != message.id {
+        return Err(Invalid::new(at("id"), "it is another campaign's"));
+    }
+    let pace = variant(&at("pace"), message.pace, |pace| match pace {
+        v1::Pace::Unspecified => None,
+        v1::Pace::Running => Some(Pace::Running),
+        v1::Pace::Paused => Some(Pace::Paused),
+        v1::Pace::Cancelled => Some(Pace::Cancelled),
+    })?;
+    Ok(Record {
+        campaign,
+        cut: census::cut(&at("cut"), message.cut)?,
+        pace,
+        build: text(&at("build"), message.build, 0..=BUILD)?,
+        submitted_at: message.submitted_at_ms,
+        revision: message.revision,
+    })
+}
+
+/// What a submission did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// The campaign is new.
+    New,
+    /// It was there with as many samples.
+    Existing,
+    /// It was there with fewer samples.
+    Extended {
+        /// How many.
+        from: u64,
+    },
+    /// It was there with more samples; nothing changed.
+    Fewer {
+        /// How many were asked for now.
+        asked: u64,
+    },
+}
+
+/// The answer to a submission as a message.
+#[must_use]
+pub fn submit_response(record: &Record, how: Submitted) -> v1::SubmitResponse {
+    use v1::submit_response::{Existing, Extended, Fewer, How, New};
+    let how = match how {
+        Submitted::New => How::New(New {}),
+        Submitted::Existing => How::Existing(Existing {}),
+        Submitted::Extended { from } => How::Extended(Extended { from }),
+        Submitted::Fewer { asked } => How::Fewer(Fewer { asked }),
+    };
+    v1::SubmitResponse {
+        campaign: Some(record_message(record)),
+        how: Some(how),
+    }
+}
+
+/// The answer to a submission that a message says.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn submitted(message: v1::SubmitResponse) -> Result<(Record, Submitted), Invalid> {
+    use v1::submit_response::How;
+    let record = record("campaign", message.campaign)?;
+    let wanted = record.cut.samples;
+    let how = match present("how", message.how)? {
+        How::New(_) => Submitted::New,
+        How::Existing(_) => Submitted::Existing,
+        How::Extended(extended) => Submitted::Extended {
+            from: within("extended.from", extended.from, 1..=wanted - 1)?,
+        },
+        How::Fewer(fewer) => Submitted::Fewer {
+            asked: within("fewer.asked", fewer.asked, 1..=wanted - 1)?,
+        },
+    };
+    Ok((record, how))
+}
+
+/// How many segments stand where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Accepted and undisputed.
+    pub accepted: u64,
+    /// Disputed.
+    pub disputed: u64,
+    /// Set aside.
+    pub set_aside: u64,
+    /// Lent to be filled.
+    pub leased: u64,
+    /// Given back.
+    pub returned: u64,
+    /// Taken back or cut anew.
+    pub retracted: u64,
+    /// Never lent.
+    pub unleased: u64,
+}
+
+/// A campaign at one moment. The prefix satisfies its design's identities, and the counts add up to the
+/// campaign's segments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The campaign's id.
+    pub campaign: String,
+    /// How many samples are wanted, and how they are cut.
+    pub cut: Cut,
+    /// The ledger's revision that this was read at.
+    pub revision: u64,
+    /// How many segments the prefix has.
+    pub prefix_segments: Segment,
+    /// How many of its samples are set aside.
+    pub set_aside_samples: u64,
+    /// The sum of the prefix's accepted tallies.
+    pub tally: Tally,
+    /// How many segments stand where.
+    pub counts: Counts,
+    /// Samples of all accepted and undisputed segments.
+    pub accepted_samples: u64,
+    /// Accepted and undisputed segments of which an audit arrived.
+    pub audited: u64,
+}
+
+/// A snapshot as a message.
+#[must_use]
+pub fn snapshot_message(snapshot: &Snapshot) -> v1::Snapshot {
+    let counts = &snapshot.counts;
+    v1::Snapshot {
+        campaign: snapshot.campaign.clone(),
+        cut: Some(census::cut_message(&snapshot.cut)),
+        revision: snapshot.revision,
+        prefix: Some(v1::snapshot::Prefix {
+            segments: snapshot.prefix_segments,
+            set_aside_samples: snapshot.set_aside_samples,
+            tally: Some(census::tally_message(&snapshot.tally)),
+        }),
+        counts: Some(v1::snapshot::Counts {
+            accepted: counts.accepted,
+            disputed: counts.disputed,
+            set_aside: counts.set_aside,
+            leased: counts.leased,
+            returned: counts.returned,
+            retracted: counts.retracted,
+            unleased: counts.unleased,
+        }),
+        accepted_samples: snapshot.accepted_samples,
+        audited: snapshot.audited,
+    }
+}
+
+/// The snapshot that a message says.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn snapshot(field: &str, message: Option<v1::Snapshot>) -> Result<Snapshot, Invalid> {
+    let message = present(field, message)?;
+    let at = |name: &str| format!("{field}.{name}");
+    let cut = census::cut(&at("cut"), message.cut)?;
+    let counts = counts(&at("counts"), &cut, message.counts)?;
+    let prefix = present(&at("prefix"), message.prefix)?;
+    let segments = within(&at("prefix.segments"), prefix.segments, 0..=cut.segments())?;
+    let samples = cut.samples.min(segments * cut.segment_samples());
+    let set_aside_samples = within(
+        &at("prefix.set_aside_samples"),
+        prefix.set_aside_samples,
+        0..=samples,
+    )?;
+    let counted = samples - set_aside_samples;
+    Ok(Snapshot {
+        campaign: campaign_id(&at("campaign"), message.campaign)?,
+        cut,
+        revision: message.revision,
+        prefix_segments: segments,
+        set_aside_samples,
+        tally: census::tally_of(&at("prefix.tally"), counted, prefix.tally)?,
+        counts,
+        accepted_samples: within(
+            &at("accepted_samples"),
+            message.accepted_samples,
+            counted..=cut.samples,
+        )?,
+        audited: within(&at("audited"), message.audited, 0..=counts.accepted)?,
+    })
+}
+
+fn counts(
+    field: &str,
+    cut: &Cut,
+    message: Option<v1::snapshot::Counts>,
+) -> Result<Counts, Invalid> {
+    let message = present(field, message)?;
+    let counts = Counts {
+        accepted: message.accepted,
+        disputed: message.disputed,
+        set_aside: message.set_aside,
+        leased: message.leased,
+        returned: message.returned,
+        retracted: message.retracted,
+        unleased: message.unleased,
+    };
+    let sum = [
+        counts.accepted,
+        counts.disputed,
+        counts.set_aside,
+        counts.leased,
+        counts.returned,
+        counts.retracted,
+        counts.unleased,
+    ]
+    .into_iter()
+    .try_fold(0_u64, u64::checked_add);
+    if sum != Some(cut.segments()) {
+        let why = format!("they do not add up to {} segments", cut.segments());
+        return Err(Invalid::new(field, why));
+    }
+    Ok(counts)
+}
+
+/// What one build contributed to the accepted segments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildShare {
+    /// The build.
+    pub build: String,
+    /// How many accepted segments it computed.
+    pub segments: u64,
+    /// When the first of them arrived, in milliseconds since 1970 by the ledger's clock.
+    pub first_at: i64,
+    /// When the last of them arrived.
+    pub last_at: i64,
+}
+
+/// What a report is made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Findings {
+    /// The campaign.
+    pub record: Record,
+    /// Where it stands.
+    pub snapshot: Snapshot,
+    /// Who computed it.
+    pub builds: Vec<BuildShare>,
+}
+
+/// What a report is made from, as a message.
+#[must_use]
+pub fn report_response(findings: &Findings) -> v1::ReportResponse {
+    let builds = findings
+        .builds
+        .iter()
+        .map(|share| v1::report_response::BuildShare {
+            build: share.build.clone(),
+            segments: share.segments,
+            first_at_ms: share.first_at,
+            last_at_ms: share.last_at,
+        });
+    v1::ReportResponse {
+        campaign: Some(record_message(&findings.record)),
+        snapshot: Some(snapshot_message(&findings.snapshot)),
+        builds: builds.collect(),
+    }
+}
+
+/// What a report is made from, as a message says it.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn findings(message: v1::ReportResponse) -> Result<Findings, Invalid> {
+    let record = record("campaign", message.campaign)?;
+    let snapshot = snapshot("snapshot", message.snapshot)?;
+    if snapshot.campaign != record.campaign.id() {
+        return Err(Invalid::new(
+            "snapshot.campaign",
+            "it is another campaign's",
+        ));
+    }
+    length("builds", &message.builds, 0..=1 << 16)?;
+    let builds = message.builds.into_iter().enumerate();
+    let builds = builds.map(|(place, share)| {
+        let at = |name: &str| format!("builds[{place}].{name}");
+        let first_at = share.first_at_ms;
+        Ok(BuildShare {
+            build: text(&at("build"), share.build, 0..=BUILD)?,
+            segments: within(&at("segments"), share.segments, 1..=record.cut.segments())?,
+            first_at,
+            last_at: within(&at("last_at_ms"), share.last_at_ms, first_at..=i64::MAX)?,
+        })
+    });
+    Ok(Findings {
+        builds: builds.collect::<Result<_, Invalid>>()?,
+        snapshot,
+        record,
+    })
+}
+
+/// A piece of a ledger file, as a message says it.
+///
+/// # Errors
+/// If it is larger than a piece may be.
+pub fn export_text(message: v1::ExportChunk) -> Result<Vec<u8>, Invalid> {
+    length("text", &message.text, 0..=EXPORT_CHUNK)?;
+    Ok(message.text)
+}

@@ -1,0 +1,248 @@
+//! Values as they may be, at random.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use kazoe_common::census::{BLOCK, Campaign, Cut, Digest, Outcome, Tally, Witness};
+use kazoe_common::game::Variant;
+use kazoe_proto::admin::{Credential, Role, Worker};
+use kazoe_proto::campaigns::{
+    BuildShare, Counts, Findings, Pace, Record, Snapshot, Submission, Target,
+};
+use kazoe_proto::census::Finished;
+use kazoe_proto::work::{Lease, Token};
+use proptest::collection::{btree_map, btree_set, vec};
+use proptest::prelude::{Just, Strategy, any, prop_oneof};
+use proptest::sample::select;
+
+pub(crate) fn campaign() -> impl Strategy<Value = Campaign> {
+    (
+        select(Variant::ALL.to_vec()),
+        any::<u64>(),
+        any::<Option<u64>>(),
+    )
+        .prop_map(|(variant, seed, cap)| Campaign {
+            cap,
+            ..Campaign::new(variant, seed)
+        })
+}
+
+pub(crate) fn cut() -> impl Strategy<Value = Cut> {
+    let samples = prop_oneof![1..=1_u64 << 62, 1..=100_000_u64, Just(1 << 62)];
+    let blocks = prop_oneof![1..=1_u64 << 20, 1..=3_u64];
+    (samples, blocks).prop_map(|(samples, blocks)| Cut::new(samples, blocks).unwrap())
+}
+
+/// A tally of so many samples.
+pub(crate) fn tally(samples: u64) -> impl Strategy<Value = Tally> {
+    let share = 0..=samples;
+    (share.clone(), share, 0..=300_u32, any::<u128>()).prop_map(
+        move |(unreachable, deep, depth, digest)| {
+            let deep = deep.min(unreachable);
+            let some = |entries: Vec<(u32, u64)>| {
+                entries
+                    .into_iter()
+                    .filter(|&(_, count)| count > 0)
+                    .collect()
+            };
+            Tally {
+                cells: some(vec![
+                    (Outcome::Unreachable as u32, unreachable),
+                    (Outcome::Undecided as u32, samples - unreachable),
+                ]),
+                depths: some(vec![(depth, unreachable - deep), (depth + 7, deep)]),
+                digest: Digest(digest),
+            }
+        },
+    )
+}
+
+pub(crate) fn self_tests(
+    number: RangeInclusive<usize>,
+) -> impl Strategy<Value = BTreeMap<u64, Tally>> {
+    btree_map(0..1_u64 << 50, tally(BLOCK), number)
+}
+
+/// A finished segment with this number and whole blocks.
+pub(crate) fn finished(segment: u64, blocks: u64) -> impl Strategy<Value = Finished> {
+    let whole = blocks * BLOCK;
+    let first = segment * whole;
+    (1..=whole).prop_flat_map(move |samples| {
+        let indices = btree_set(
+            0..samples,
+            0..=usize::try_from(samples.div_ceil(BLOCK)).unwrap(),
+        );
+        (tally(samples), indices, 1..=99_u32).prop_map(move |(tally, indices, number)| {
+            let witnesses = indices.iter().flat_map(|index| {
+                let index = first + index;
+                let unreachable = Witness::Unreachable {
+                    index,
+                    depth: number,
+                };
+                let path = Witness::Path {
+                    index,
+                    length: number,
+                    expansions: number - 1,
+                };
+                [unreachable, path]
+            });
+            Finished {
+                segment,
+                samples,
+                tally,
+                witnesses: witnesses.collect(),
+            }
+        })
+    })
+}
+
+pub(crate) fn name() -> impl Strategy<Value = String> {
+    "[ -~äé数]{1,40}"
+}
+
+pub(crate) fn id() -> impl Strategy<Value = String> {
+    "[A-Za-z0-9-]{1,64}"
+}
+
+pub(crate) fn campaign_id() -> impl Strategy<Value = String> {
+    campaign().prop_map(|campaign| campaign.id())
+}
+
+pub(crate) fn millis(range: RangeInclusive<u64>) -> impl Strategy<Value = Duration> {
+    range.prop_map(Duration::from_millis)
+}
+
+pub(crate) fn submission() -> impl Strategy<Value = Submission> {
+    (campaign(), cut(), any::<i64>(), self_tests(0..=4), name()).prop_map(
+        |(campaign, cut, priority, self_tests, build)| Submission {
+            campaign,
+            target: Target::Samples(cut.samples),
+            segment_blocks: cut.segment_blocks,
+            priority,
+            self_tests,
+            build,
+        },
+    )
+}
+
+pub(crate) fn record() -> impl Strategy<Value = Record> {
+    let pace = select(vec![Pace::Running, Pace::Paused, Pace::Cancelled]);
+    (campaign(), cut(), pace, name(), any::<i64>(), any::<u64>()).prop_map(
+        |(campaign, cut, pace, build, submitted_at, revision)| Record {
+            campaign,
+            cut,
+            pace,
+            build,
+            submitted_at,
+            revision,
+        },
+    )
+}
+
+/// A snapshot of a campaign that is cut so.
+pub(crate) fn snapshot(campaign: String, cut: Cut) -> impl Strategy<Value = Snapshot> {
+    (0..=cut.segments(), any::<u64>(), any::<u64>()).prop_flat_map(
+        move |(prefix_segments, aside, revision)| {
+            let campaign = campaign.clone();
+            let samples = cut.samples.min(prefix_segments * cut.segment_samples());
+            let set_aside_samples = aside % (samples + 1);
+            tally(samples - set_aside_samples).prop_map(move |tally| Snapshot {
+                campaign: campaign.clone(),
+                cut,
+                revision,
+                prefix_segments,
+                set_aside_samples,
+                tally,
+                counts: Counts {
+                    accepted: prefix_segments,
+                    unleased: cut.segments() - prefix_segments,
+                    ..Counts::default()
+                },
+                accepted_samples: samples,
+                audited: prefix_segments / 2,
+            })
+        },
+    )
+}
+
+pub(crate) fn findings() -> impl Strategy<Value = Findings> {
+    record().prop_flat_map(|record| {
+        let share = (
+            name(),
+            1..=record.cut.segments(),
+            any::<i32>(),
+            any::<u32>(),
+        )
+            .prop_map(|(build, segments, first, later)| BuildShare {
+                build,
+                segments,
+                first_at: i64::from(first),
+                last_at: i64::from(first) + i64::from(later),
+            });
+        let snapshot = snapshot(record.campaign.id(), record.cut);
+        (Just(record), snapshot, vec(share, 0..4)).prop_map(|(record, snapshot, builds)| Findings {
+            record,
+            snapshot,
+            builds,
+        })
+    })
+}
+
+pub(crate) fn token() -> impl Strategy<Value = Token> {
+    "[0-9]{1,19}-[0-9a-f]{16}".prop_map(|text| Token::parse("token", &text).unwrap())
+}
+
+pub(crate) fn lease() -> impl Strategy<Value = Lease> {
+    (token(), campaign(), cut(), millis(0..=86_400_000)).prop_flat_map(
+        |(token, campaign, cut, hold)| {
+            btree_set(
+                0..cut.segments(),
+                1..9.min(1 + usize::try_from(cut.segments()).unwrap()),
+            )
+            .prop_map(move |segments: BTreeSet<u64>| Lease {
+                token: token.clone(),
+                campaign: campaign.clone(),
+                cut,
+                segments: segments.into_iter().rev().collect(),
+                hold,
+            })
+        },
+    )
+}
+
+pub(crate) fn worker() -> impl Strategy<Value = Worker> {
+    (
+        (id(), name(), name()),
+        (1..=65_536_u32, 0..99_u64, any::<u32>()),
+        (any::<u64>(), any::<bool>()),
+    )
+        .prop_map(
+            |((worker, owner, build), (threads, speed, leases), (silent, drained))| Worker {
+                worker,
+                owner,
+                build,
+                threads,
+                samples_per_second: (speed > 0).then_some(speed),
+                leases,
+                silent: Duration::from_millis(silent),
+                drained,
+            },
+        )
+}
+
+pub(crate) fn role() -> impl Strategy<Value = Role> {
+    select(vec![Role::Viewer, Role::Worker, Role::Operator])
+}
+
+pub(crate) fn credential() -> impl Strategy<Value = Credential> {
+    (id(), name(), role(), any::<i64>(), any::<bool>()).prop_map(
+        |(id, owner, role, created_at, revoked)| Credential {
+            id,
+            owner,
+            role,
+            created_at,
+            revoked,
+        },
+    )
+}
