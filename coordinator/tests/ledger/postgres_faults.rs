@@ -12,7 +12,7 @@ use kazoe_coordinator::ledger::{
 use sqlx::PgConnection;
 
 use crate::made_up::{assert_sound, deliveries, delivery, owner, submission, tally};
-use crate::proxy::Proxy;
+use crate::proxy::{Loss, Proxy};
 use crate::server::Server;
 
 const LONG: Duration = Duration::from_secs(3600);
@@ -162,10 +162,19 @@ async fn lost_connections_lose_and_repeat_nothing() {
     assert_eq!(live, 0, "a claim that was sent again found its own lease");
 }
 
-/// Each operation once, with the answer to its commit lost on the way: it is sent again, and its answer
-/// and what it leaves are those of an operation that happened once.
 #[tokio::test]
 async fn a_commit_whose_answer_is_lost_happens_once() {
+    each_operation_once(Loss::Answer).await;
+}
+
+#[tokio::test]
+async fn a_commit_that_arrives_after_its_sender_gave_up_happens_once() {
+    each_operation_once(Loss::Sender).await;
+}
+
+/// Each operation once, with its commit in the dark: it is sent again, and its answer and what it leaves
+/// are those of an operation that happened once.
+async fn each_operation_once(loss: Loss) {
     let server = Server::shared().await;
     let database = server.fresh().await;
     let proxy = Proxy::before(&database);
@@ -173,7 +182,7 @@ async fn a_commit_whose_answer_is_lost_happens_once() {
         .await
         .unwrap();
     let who = owner("a");
-    let lost = || proxy.lose_next_commit();
+    let lost = || proxy.at_next_commit_lose(loss);
 
     lost();
     let (campaign, _) = ledger.submit(&submission(1, 8 * 4096)).await.unwrap();

@@ -4,9 +4,10 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -19,10 +20,34 @@ pub(crate) struct Proxy<'a> {
     state: Arc<State>,
 }
 
+/// What is lost of a commit that happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// The answer: the commit has happened.
+    Answer,
+    /// Whoever sent it: the commit happens a good while later.
+    Sender,
+}
+
 #[derive(Default)]
 struct State {
-    lose: AtomicBool,
+    next: Mutex<Option<Loss>>,
     lost: AtomicU32,
+}
+
+impl State {
+    /// Whether these bytes are of a commit that is to lose so; if so it has.
+    fn loses(&self, bytes: &[u8], loss: Loss) -> bool {
+        let mut next = self.next.lock().unwrap();
+        // Client and server both say it like this: the statement, and the tag of its answer.
+        let commits = bytes.windows(7).any(|word| word == b"COMMIT\0");
+        let loses = commits && *next == Some(loss);
+        if loses {
+            *next = None;
+            self.lost.fetch_add(1, Ordering::AcqRel);
+        }
+        loses
+    }
 }
 
 impl<'a> Proxy<'a> {
@@ -44,15 +69,13 @@ impl<'a> Proxy<'a> {
         self.database.url_by_way_of(self.folder.path(), role)
     }
 
-    /// Lets the next commit happen, keeps its answer and ends the connection.
-    pub(crate) fn lose_next_commit(&self) {
-        assert!(
-            !self.state.lose.swap(true, Ordering::AcqRel),
-            "not yet lost"
-        );
+    /// Lets the next commit happen, and ends its connection.
+    pub(crate) fn at_next_commit_lose(&self, loss: Loss) {
+        let before = self.state.next.lock().unwrap().replace(loss);
+        assert_eq!(before, None, "not yet lost");
     }
 
-    /// How many answers were lost.
+    /// How many commits lost something.
     pub(crate) fn lost(&self) -> u32 {
         self.state.lost.load(Ordering::Acquire)
     }
@@ -62,32 +85,42 @@ fn serve(listener: &UnixListener, server: &PathBuf, state: &Arc<State>) {
     for client in listener.incoming() {
         let client = client.unwrap();
         let server = UnixStream::connect(server).unwrap();
-        let (up, down) = (
-            (client.try_clone().unwrap(), server.try_clone().unwrap()),
-            (server, client),
-        );
-        thread::spawn(move || pass(up.0, up.1, |_| false));
-        let state = Arc::clone(state);
-        thread::spawn(move || {
-            pass(down.0, down.1, |bytes| {
-                // The tag of a committed transaction in PostgreSQL's answer.
-                let committed = bytes.windows(7).any(|word| word == b"COMMIT\0");
-                let lose = committed && state.lose.swap(false, Ordering::AcqRel);
-                state.lost.fetch_add(u32::from(lose), Ordering::AcqRel);
-                lose
-            });
-        });
+        let up = (client.try_clone().unwrap(), server.try_clone().unwrap());
+        let down = (server, client);
+        let (asking, answering) = (Arc::clone(state), Arc::clone(state));
+        thread::spawn(move || ask(up.0, up.1, &asking));
+        thread::spawn(move || answer(down.0, down.1, &answering));
     }
 }
 
-fn pass(mut from: UnixStream, mut to: UnixStream, lose: impl Fn(&[u8]) -> bool) {
+fn ask(mut client: UnixStream, mut server: UnixStream, state: &State) {
     let mut buffer = vec![0; 1 << 16];
-    while let Ok(length @ 1..) = from.read(&mut buffer) {
-        if lose(&buffer[..length]) || to.write_all(&buffer[..length]).is_err() {
+    while let Ok(length @ 1..) = client.read(&mut buffer) {
+        let bytes = &buffer[..length];
+        if state.loses(bytes, Loss::Sender) {
+            let _ = client.shutdown(Shutdown::Both);
+            thread::sleep(Duration::from_millis(300));
+        }
+        if server.write_all(bytes).is_err() {
             break;
         }
     }
-    // The other direction ends as well; who has ended already does not mind.
-    let _ = from.shutdown(Shutdown::Both);
-    let _ = to.shutdown(Shutdown::Both);
+    end(&client, &server);
+}
+
+fn answer(mut server: UnixStream, mut client: UnixStream, state: &State) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(length @ 1..) = server.read(&mut buffer) {
+        let bytes = &buffer[..length];
+        if state.loses(bytes, Loss::Answer) || client.write_all(bytes).is_err() {
+            break;
+        }
+    }
+    end(&client, &server);
+}
+
+/// Ends both directions; who has ended already does not mind.
+fn end(client: &UnixStream, server: &UnixStream) {
+    let _ = client.shutdown(Shutdown::Both);
+    let _ = server.shutdown(Shutdown::Both);
 }

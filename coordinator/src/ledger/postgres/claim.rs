@@ -73,6 +73,8 @@ pub(super) async fn find(
     let Some(token) = token else {
         return Ok(None);
     };
+    // The earlier attempt may be about to be committed: then it holds the lock until it is.
+    let cut = campaign_rows::lock(conn, id).await?.cut;
     let times = sqlx::query_as::<_, (i64, i64)>(
         "-- claim_find_lease
          SELECT claimed_at, deadline FROM leases
@@ -86,7 +88,6 @@ pub(super) async fn find(
     let Some((claimed_at, deadline)) = times else {
         return Ok(None);
     };
-    let cut = campaign_rows::one(conn, id).await?.cut;
     let segments = sqlx::query_as::<_, (i64, bool)>(
         "-- claim_find_loans
          SELECT segment, purpose = 'resolve' FROM loans WHERE lease = $1 ORDER BY segment",

@@ -16,6 +16,14 @@ const CONNECTIONS: u32 = 8;
 /// How long to wait for a connection: a server that restarts is back by then.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Nobody holds up the others for long, whatever happens to it: not by a statement, not by waiting for a
+/// lock while holding others, not by going silent within a transaction.
+const TIMEOUTS: [(&str, &str); 3] = [
+    ("statement_timeout", "30s"),
+    ("lock_timeout", "10s"),
+    ("idle_in_transaction_session_timeout", "30s"),
+];
+
 /// PostgreSQL 15: the first that lets not everybody create tables.
 const OLDEST: i32 = 150_000;
 
@@ -131,11 +139,7 @@ pub(super) async fn migrate(owner_url: &str) -> Result<(), ConnectError> {
 
 /// Connects as the runtime role. Returns also what the database is called in messages.
 pub(super) async fn runtime(runtime_url: &str) -> Result<(String, PgPool), ConnectError> {
-    let options = parse(runtime_url)?.options([
-        ("statement_timeout", "30s"),
-        ("lock_timeout", "10s"),
-        ("idle_in_transaction_session_timeout", "30s"),
-    ]);
+    let options = parse(runtime_url)?.options(TIMEOUTS);
     let server = name(&options);
     let failed = |error: Error| storage(&server, &error);
     let mut conn = options.connect().await.map_err(failed)?;

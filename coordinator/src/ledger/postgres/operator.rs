@@ -26,6 +26,8 @@ pub(super) async fn is_written(
     let Some(AuditLine { id: number, at }) = line else {
         return Ok(false);
     };
+    // The earlier attempt may be about to be committed: then it holds the lock until it is.
+    campaign_rows::lock(conn, id).await?;
     let written = sqlx::query_scalar::<_, i64>(
         "-- audit_log_find
          SELECT count(*) FROM audit_log WHERE id = $1 AND at = $2 AND campaign = $3",
