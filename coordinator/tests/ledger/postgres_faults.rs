@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kazoe_coordinator::leasing::Verdict;
 use kazoe_coordinator::ledger::{
-    CampaignRecord, ConnectError, Ledger, LedgerError, PostgresLedger, Submitted,
+    CampaignRecord, ConnectError, Ledger, LedgerError, PostgresLedger, StorageFault, Submitted,
 };
 use sqlx::PgConnection;
 
@@ -272,6 +272,34 @@ async fn a_deadlock_is_outlived() {
     assert_eq!(ending.await.unwrap().unwrap(), 4);
     assert!(server.log().contains("deadlock detected"));
     assert_sound(&*ledger, &campaign).await;
+}
+
+#[tokio::test]
+async fn a_lock_that_nobody_lets_go_is_told() {
+    let server = Server::shared().await;
+    let database = server.fresh().await;
+    let ledger = database.ledger().await;
+    let (campaign, _) = ledger.submit(&submission(1, 4 * 4096)).await.unwrap();
+    let mut admin = database.admin().await;
+    sqlx::raw_sql("BEGIN; SELECT 1 FROM campaigns FOR UPDATE")
+        .execute(&mut admin)
+        .await
+        .unwrap();
+    let refused = ledger.claim(&campaign.id, &owner("a"), 1, LONG).await;
+    let Err(LedgerError::Storage(error)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(error.fault, StorageFault::Busy);
+    assert!(error.detail.contains("lock timeout"), "{error}");
+    // Who only reads waits for nobody.
+    assert_eq!(
+        ledger.snapshot(&campaign.id).await.unwrap().counts.unleased,
+        4
+    );
+    sqlx::raw_sql("ROLLBACK").execute(&mut admin).await.unwrap();
+    let lease = ledger.claim(&campaign.id, &owner("a"), 1, LONG).await;
+    assert!(lease.unwrap().is_some());
+    assert_sound(&ledger, &campaign).await;
 }
 
 #[tokio::test]
