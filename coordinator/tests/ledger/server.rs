@@ -214,12 +214,10 @@ impl Server {
         const SCRIPT: &str = r#"
             while kill -0 "$1" 2>/dev/null; do sleep 0.2; done
             postmaster=$(head -n 1 "$2/data/postmaster.pid" 2>/dev/null)
-            if [ -n "$postmaster" ]; then
-                kill -INT "$postmaster" 2>/dev/null
-                for _ in $(seq 50); do kill -0 "$postmaster" 2>/dev/null || break; sleep 0.1; done
-                kill -9 "$postmaster" 2>/dev/null
-            fi
-            rm -rf "$2" "$2.lock"
+            # At once: what it would still write down is thrown away.
+            [ -n "$postmaster" ] && kill -QUIT "$postmaster" 2>/dev/null
+            # As long as one of its processes writes, the folder may not be empty.
+            for _ in $(seq 100); do rm -rf "$2" "$2.lock" 2>/dev/null && break; sleep 0.2; done
         "#;
         let begun = Command::new(DETACHED[0])
             .arg(DETACHED[1])
