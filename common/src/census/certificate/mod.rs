@@ -42,8 +42,16 @@
 //! through Kings and shuttles and take every shuttle square as empty: whatever attacks a King in some
 //! phase attacks its square then too. Sufficient, never wrong. A piece that leaves the board exposes a
 //! King only along a line of a slider on which it stands, so pieces off all such lines may go together,
-//! in any order, each step quiet. When nothing can go, the Kings may walk, and sliders may move out of
-//! their way: these are steps and passes too. Failure proves nothing; the complete search decides then.
+//! in any order, each step quiet. When nothing can go, other shuttles may do, or the Kings walk and
+//! sliders move out of their way: these are steps and passes too. Failure proves nothing; the complete
+//! search decides then.
+//!
+//! # What it costs
+//! Counted over 4,000 positions of each game that passed the filters, a whole verdict takes 13,100
+//! instructions in shogi and 17,100 in mini shogi. What paid: the prelude (without it half of shogi's
+//! boards have no room for a King to shuttle), sets instead of squares wherever pieces move alike, other
+//! pairs of shuttles before the Kings walk (a third of mini shogi's instructions), and a search that asks
+//! for a certificate as soon as it finds an ancestor (a rare search then takes 50 us, not 900).
 
 mod flood;
 mod quiet;
