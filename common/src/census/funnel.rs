@@ -12,6 +12,7 @@
 mod arm;
 mod categories;
 mod combinations;
+mod cuts;
 mod division;
 mod files;
 mod kinds;
@@ -21,15 +22,16 @@ pub use arm::Arm;
 
 use arm::{Deposit, Portable};
 use files::FileSums;
-use kinds::{Groups, KindTable, Kinds, KingPair, Words};
+use kinds::{Digits, Groups, KindTable, Kinds};
 use layout::Layout;
 
 use super::campaign::BLOCK;
 use super::outcome::Outcome;
-use crate::game::{Bits, Hand, KINDS, Position, Rules, Side};
+use crate::game::{Bits, KINDS, Position, Rules, Side};
 use crate::population::{Candidates, GROUPS, Rank, Sampler};
 
-/// The number of a kind's last group.
+/// The numbers of a kind's last two groups.
+const BLACK_UNPROMOTED: usize = 2;
 const WHITE_UNPROMOTED: usize = 3;
 
 /// The most samples of a batch: what one refill of the draws keeps at most.
@@ -182,7 +184,7 @@ impl<B: Bits> Funnel<B> {
     fn stages_avx2_bmi2(
         &self,
         tables: &Tables<B>,
-        lanes: &mut [Lane],
+        lanes: &mut [Lane; BATCH],
         ranks: &[Rank],
         outcomes: &mut [u8],
         verdict: &mut impl FnMut(usize, &Position<B>) -> Outcome,
@@ -212,84 +214,70 @@ impl<B: Bits> Funnel<B> {
     fn stages<D: Deposit>(
         &self,
         tables: &Tables<B>,
-        lanes: &mut [Lane],
+        lanes: &mut [Lane; BATCH],
         ranks: &[Rank],
         outcomes: &mut [u8],
         verdict: &mut impl FnMut(usize, &Position<B>) -> Outcome,
     ) {
         let Tables { layout, kinds } = tables;
-        let lanes = &mut lanes[..ranks.len()];
         let mut plain = List::NEW;
         let mut alive = List::NEW;
+        let mut central = List::NEW;
 
         // The rank as words.
         D::apart(|| {
             for (i, (lane, &rank)) in lanes.iter_mut().zip(ranks).enumerate() {
                 let (section, rest) = layout.locate(rank);
-                plain.push_if(!layout.section(section).fits, i);
+                let fits = layout.section(section).fits;
+                plain.push_if(!fits, i);
+                alive.push_if(fits, i);
                 lane.enter(layout, section, rest);
             }
         });
-        for (cut, &steps) in layout.steps.iter().enumerate() {
-            match steps {
-                1 => D::apart(|| take_word::<1>(layout, cut, lanes)),
-                2 => D::apart(|| take_word::<2>(layout, cut, lanes)),
-                3 => D::apart(|| take_word::<3>(layout, cut, lanes)),
-                _ => D::apart(|| take_word::<4>(layout, cut, lanes)),
+        for (cut, &limbs) in layout.cut_limbs.iter().enumerate() {
+            match limbs {
+                1 => D::apart(|| take_word::<1>(layout, cut, &mut lanes[..ranks.len()])),
+                2 => D::apart(|| take_word::<2>(layout, cut, &mut lanes[..ranks.len()])),
+                3 => D::apart(|| take_word::<3>(layout, cut, &mut lanes[..ranks.len()])),
+                _ => D::apart(|| take_word::<4>(layout, cut, &mut lanes[..ranks.len()])),
             }
         }
 
-        // The Kings. Only where both stand on the central file can a sample be `mirrored`.
-        outcomes.fill(Outcome::Mirrored as u8);
+        // The Kings.
         D::apart(|| {
-            for (i, lane) in lanes.iter_mut().enumerate() {
-                let canonical = if tables.seat_kings(lane).central {
-                    self.is_canonical::<D>(tables, *lane)
-                } else {
-                    Some(true)
-                };
-                plain.push_if(canonical.is_none(), i);
-                alive.push_if(canonical == Some(true), i);
+            for i in alive.iter() {
+                central.push_if(tables.seat_kings(&mut lanes[i]), i);
             }
         });
 
         // Kind by kind how many squares of each file are taken, until the last Pawn stands.
-        for kind in kinds.until_pawns() {
-            D::apart(|| {
-                for lane in lanes.iter_mut() {
-                    lane.groups = tables.groups(kind, lane);
+        for (number, kind) in kinds.until_pawns().iter().enumerate() {
+            match (kind.wide, kind.first_group) {
+                (true, _) => D::apart(|| take_kind::<_, true, 0>(kinds, kind, lanes, &alive)),
+                (false, 0) => D::apart(|| take_kind::<_, false, 0>(kinds, kind, lanes, &alive)),
+                (false, _) => D::apart(|| take_kind::<_, false, 2>(kinds, kind, lanes, &alive)),
+            }
+            // Only where both Kings stand on the central file can a sample be mirrored.
+            for i in central.iter().filter(|_| number == 0) {
+                match self.is_canonical::<D>(tables, &lanes[i]) {
+                    Some(true) => continue,
+                    Some(false) => outcomes[i] = Outcome::Mirrored as u8,
+                    None => plain.push_if(true, i),
                 }
-            });
-            match &kind.file_limit {
-                None => D::apart(|| {
-                    for lane in lanes.iter_mut() {
-                        let (empty, _) = kinds.sums_but_last(kind, &lane.groups, lane.empty);
-                        lane.empty =
-                            empty.less(&kinds.sums(&lane.groups, WHITE_UNPROMOTED, &empty));
-                    }
-                }),
-                Some(limit) => {
-                    for i in alive.iter() {
-                        outcomes[i] = Outcome::TwoPawns as u8;
-                    }
-                    D::apart(|| {
-                        alive.retain(|i| {
-                            let lane = &mut lanes[i];
-                            let black;
-                            (lane.empty, black) =
-                                kinds.sums_but_last(kind, &lane.groups, lane.empty);
-                            !black.exceed(limit)
-                        });
-                    });
-                    D::apart(|| {
-                        alive.retain(|i| {
-                            let lane = &mut lanes[i];
-                            let white = kinds.sums(&lane.groups, WHITE_UNPROMOTED, &lane.empty);
-                            lane.empty = lane.empty.less(&white);
-                            !white.exceed(limit)
-                        });
-                    });
-                }
+                alive.retain(|other| other != i);
+            }
+            let Some(limit) = kind.file_limit else {
+                continue;
+            };
+            for i in alive.iter() {
+                outcomes[i] = Outcome::TwoPawns as u8;
+            }
+            if kind.wide {
+                D::apart(|| filter_black::<_, true>(kinds, kind, &limit, lanes, &mut alive));
+                D::apart(|| filter_white::<_, true>(kinds, kind, &limit, lanes, &mut alive));
+            } else {
+                D::apart(|| filter_black::<_, false>(kinds, kind, &limit, lanes, &mut alive));
+                D::apart(|| filter_white::<_, false>(kinds, kind, &limit, lanes, &mut alive));
             }
         }
 
@@ -300,7 +288,7 @@ impl<B: Bits> Funnel<B> {
             let outcome = if plain.holds(i) {
                 self.plain(ranks[i], ask)
             } else {
-                match D::apart(|| self.settle::<D>(tables, lanes[i])) {
+                match self.settle::<D>(tables, &mut lanes[i]) {
                     Ok(position) => ask(&position),
                     Err(outcome) => outcome,
                 }
@@ -310,12 +298,13 @@ impl<B: Bits> Funnel<B> {
     }
 
     /// Whether a sample with both Kings on the central file is canonical, if its first kind tells.
-    fn is_canonical<D: Deposit>(&self, tables: &Tables<B>, mut lane: Lane) -> Option<bool> {
-        let kind = tables.kinds.first_if_it_decides()?;
-        let (_, mut empty) = tables.kinds.board_with(tables.kinds.king_pair(lane.kings));
-        let groups = tables.groups(kind, &mut lane);
+    #[inline(always)]
+    fn is_canonical<D: Deposit>(&self, tables: &Tables<B>, lane: &Lane) -> Option<bool> {
+        let kinds = &tables.kinds;
+        let kind = kinds.all().first().filter(|_| kinds.first_decides())?;
+        let (_, mut empty) = kinds.board_with(kinds.king_pair(lane.kings));
         for number in kind.numbers() {
-            let set = tables.kinds.squares::<D>(&groups, number, empty);
+            let set = kinds.squares::<D>(&lane.groups[kind.kind % KINDS], number, empty);
             empty ^= set;
             let own = set.reversed();
             let difference = own ^ self.rules.flipped(own);
@@ -335,21 +324,28 @@ impl<B: Bits> Funnel<B> {
     fn settle<D: Deposit>(
         &self,
         tables: &Tables<B>,
-        mut lane: Lane,
+        lane: &mut Lane,
     ) -> Result<Position<B>, Outcome> {
         let Tables { layout, kinds } = tables;
         let (kings, mut empty) = kinds.board_with(kinds.king_pair(lane.kings));
-        lane.empty_squares = kinds.room();
-        lane.words.open(0);
         let mut sets = [[B::EMPTY; 4]; KINDS];
-        for kind in kinds.all() {
-            let groups = tables.groups(kind, &mut lane);
+        let mut place = |kind: &KindTable<B>, groups: &Groups| {
             let sets = &mut sets[kind.kind];
             for number in kind.numbers() {
-                sets[number] = kinds.squares::<D>(&groups, number, empty);
+                sets[number] = kinds.squares::<D>(groups, number, empty);
                 empty ^= sets[number];
             }
-            if !(sets[2] & kind.immobile[0] | sets[3] & kind.immobile[1]).is_empty() {
+            (sets[2] & kind.immobile[0] | sets[3] & kind.immobile[1]).is_empty()
+        };
+        for kind in kinds.until_pawns() {
+            if !place(kind, &lane.groups[kind.kind % KINDS]) {
+                return Err(Outcome::Immobile);
+            }
+        }
+        for kind in kinds.after_pawns() {
+            let mut groups = Groups::NEW;
+            kinds.take_any_groups(kind, &mut lane.digits, &mut groups);
+            if !place(kind, &groups) {
                 return Err(Outcome::Immobile);
             }
         }
@@ -388,42 +384,99 @@ impl<B: Bits> Funnel<B> {
 }
 
 impl<B: Bits> Tables<B> {
-    /// Takes the hands and the King pair off the first word.
+    /// Takes the hands and the King pair off the lowest word; whether both Kings stand on the central
+    /// file.
     #[inline(always)]
-    fn seat_kings(&self, lane: &mut Lane) -> &KingPair {
+    fn seat_kings(&self, lane: &mut Lane) -> bool {
         let section = self.layout.section(lane.section);
-        let last = self.layout.steps.len();
-        lane.words.values[last] = self.layout.last_word(section, &lane.rest);
-        let (word, hands) = section.hands.divide(lane.words.values[0]);
+        let (word, hands) = section.hands.divide(lane.rest[0]);
         lane.hands = hands;
-        (lane.kings, lane.words.values[0]) = self.kinds.king_digit(word);
-        lane.words.open(0);
+        (lane.kings, lane.digits.words[0]) = self.kinds.king_digit(word);
         let pair = self.kinds.king_pair(lane.kings);
         lane.empty = self.kinds.sums_beside(pair);
-        lane.empty_squares = self.kinds.room();
-        pair
-    }
-
-    /// A kind's groups.
-    #[inline(always)]
-    fn groups(&self, kind: &KindTable<B>, lane: &mut Lane) -> Groups {
-        let b = lane.board[kind.kind];
-        let groups = self
-            .kinds
-            .groups(kind, &mut lane.words, b, lane.empty_squares);
-        lane.empty_squares -= b;
-        groups
+        pair.central
     }
 }
 
-/// Takes one word off the ranks.
+/// Takes the topmost word that is left off the ranks.
 #[inline(always)]
-fn take_word<const STEPS: usize>(layout: &Layout, cut: usize, lanes: &mut [Lane]) {
+fn take_word<const LIMBS: usize>(layout: &Layout, cut: usize, lanes: &mut [Lane]) {
+    let word = layout.cut_limbs.len() - cut;
     for lane in lanes {
         let section = layout.section(lane.section);
-        (lane.words.values[cut], lane.words.highs[cut]) =
-            section.cut(cut).take::<STEPS>(&mut lane.rest);
+        lane.digits.words[word] = section.cut(cut).take::<LIMBS>(&mut lane.rest);
     }
+}
+
+/// Takes a kind's digit off the words of the samples that are alive; without a limit to its pieces on a
+/// file it also counts them.
+///
+/// What the kind is like is told as constants: as questions in the loop they cost a third more
+/// instructions.
+#[inline(always)]
+fn take_kind<B: Bits, const WIDE: bool, const FIRST: usize>(
+    kinds: &Kinds<B>,
+    kind: &KindTable<B>,
+    lanes: &mut [Lane; BATCH],
+    alive: &List,
+) {
+    for i in alive.iter() {
+        let lane = &mut lanes[i];
+        let groups = &mut lane.groups[kind.kind % KINDS];
+        kinds.take_groups::<WIDE, FIRST>(kind, &mut lane.digits, groups);
+    }
+    if kind.file_limit.is_none() {
+        for i in alive.iter() {
+            let lane = &mut lanes[i];
+            let groups = &lane.groups[kind.kind % KINDS];
+            let mut empty = lane.empty;
+            for number in FIRST..4 {
+                (empty, _) = kinds.count::<WIDE>(groups, number, empty);
+            }
+            lane.empty = empty;
+        }
+    }
+}
+
+/// Counts a kind's pieces by files but White's unpromoted ones, and keeps the samples in which Black has
+/// no more of his than `limit` on any file.
+#[inline(always)]
+fn filter_black<B: Bits, const MANY: bool>(
+    kinds: &Kinds<B>,
+    kind: &KindTable<B>,
+    limit: &FileSums,
+    lanes: &mut [Lane; BATCH],
+    alive: &mut List,
+) {
+    alive.retain(|i| {
+        let lane = &mut lanes[i];
+        let groups = &lane.groups[kind.kind % KINDS];
+        let mut empty = lane.empty;
+        for number in 0..BLACK_UNPROMOTED {
+            (empty, _) = kinds.count::<MANY>(groups, number, empty);
+        }
+        let black;
+        (lane.empty, black) = kinds.count::<MANY>(groups, BLACK_UNPROMOTED, empty);
+        !black.exceed(limit)
+    });
+}
+
+/// The same for White.
+#[inline(always)]
+fn filter_white<B: Bits, const MANY: bool>(
+    kinds: &Kinds<B>,
+    kind: &KindTable<B>,
+    limit: &FileSums,
+    lanes: &mut [Lane; BATCH],
+    alive: &mut List,
+) {
+    alive.retain(|i| {
+        let lane = &mut lanes[i];
+        let groups = &lane.groups[kind.kind % KINDS];
+        let white;
+        (lane.empty, white) = kinds.count::<MANY>(groups, WHITE_UNPROMOTED, lane.empty);
+        !white.exceed(limit)
+    });
 }
 
 /// A sample on its way.
@@ -434,18 +487,13 @@ struct Lane {
     kings: u32,
     /// The hands' digits, as one.
     hands: u64,
-    /// How many pieces of each kind stand on the board.
-    board: Hand,
     /// How far the rank is before its section's end, and later what the cuts have left of it.
     rest: [u64; 4],
-    /// Its words; the first one loses the hands and the Kings when they are seated.
-    words: Words,
-    /// How many squares are empty before the present kind is placed.
-    empty_squares: u8,
-    /// They by files.
+    digits: Digits,
+    /// How many squares are empty before the present group is placed, by files.
     empty: FileSums,
-    /// The present kind's groups.
-    groups: Groups,
+    /// The groups of each kind that has been taken off the words, until the last Pawn.
+    groups: [Groups; KINDS],
 }
 
 impl Lane {
@@ -453,12 +501,10 @@ impl Lane {
         section: 0,
         kings: 0,
         hands: 0,
-        board: [0; KINDS],
         rest: [0; 4],
-        words: Words::NEW,
-        empty_squares: 0,
+        digits: Digits::NEW,
         empty: FileSums::ZERO,
-        groups: Groups::NEW,
+        groups: [Groups::NEW; KINDS],
     };
 
     /// Begins with a rank. One whose section does not fit the words is left out later; in its lane the
@@ -468,7 +514,9 @@ impl Lane {
         let fits = layout.section(section).fits;
         self.section = if fits { section } else { layout.largest };
         self.rest = if fits { rest } else { [0; 4] };
-        self.board = layout.section(self.section).board;
+        let section = layout.section(self.section);
+        self.digits.board = section.board;
+        self.digits.empty = section.empty;
     }
 }
 

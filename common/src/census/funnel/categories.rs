@@ -81,16 +81,18 @@ impl CategoryTable {
 
     /// The category of u.
     #[inline(always)]
-    pub(super) fn find(&self, u: u64) -> Entry {
+    pub(super) fn find(&self, u: u64) -> &Entry {
         let bucket = (u >> self.shift) as usize;
         if self.shift == 0 {
-            return self.buckets[bucket];
+            return &self.buckets[bucket];
         }
         let mut i = usize::from(self.places[bucket]);
+        // Nearly always none or one: the first as a number, not as a branch.
+        i += usize::from(self.list[i + 1].start <= u);
         while self.list[i + 1].start <= u {
             i += 1;
         }
-        self.list[i]
+        &self.list[i]
     }
 }
 

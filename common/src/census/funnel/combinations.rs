@@ -10,15 +10,18 @@
 #[derive(Clone, Debug)]
 pub(super) struct Combinations {
     /// `columns[k][c]`: C(c, k); beyond the last place what no j reaches.
-    columns: Box<[[u64; 256]; PIECES]>,
+    columns: Box<[[u64; PLACES]; PIECES]>,
     /// `guesses[k][key(j)]`: the largest c with C(c, k) at most the least j of that key.
-    guesses: Box<[[u8; 1 << KEY_BITS]; PIECES]>,
-    /// `short[k][j]` for k up to 2: the places, and [`NOWHERE`] where there are fewer.
-    short: Box<[[[u8; 2]; 1 << SHORT_BITS]; 4]>,
+    guesses: Box<[[u8; GUESSES]; PIECES]>,
+    /// `pairs[k][j]` for k up to 2: the places, and [`NOWHERE`] where there are fewer.
+    pairs: Box<[[[u8; 2]; 1 << PAIR_BITS]; 4]>,
+    /// The same for k up to 3, one k after the other, each beginning at its start.
+    triples: Vec<[u8; 4]>,
+    starts: [u32; 4],
 }
 
-/// More than any place.
-pub(super) const PLACES: usize = 128;
+/// How long tables by place are: one more than a byte and one can say, so that no index needs a check.
+pub(super) const PLACES: usize = 257;
 
 /// More than any number of pieces of a group.
 pub(super) const PIECES: usize = 32;
@@ -27,11 +30,14 @@ pub(super) const PIECES: usize = 32;
 pub(super) const NOWHERE: u8 = 127;
 
 /// C(126, 2) is less than 2 to this.
-const SHORT_BITS: u32 = 13;
+const PAIR_BITS: u32 = 13;
 
 /// A key is made of the place of the leading bit and the six bits after it; 0 is the key of 0 alone.
 const MANTISSA: u32 = 6;
 const KEY_BITS: u32 = 6 + MANTISSA;
+
+/// A row of guesses, and as much beside it as keeps the rows' like keys off the same lines of a cache.
+const GUESSES: usize = (1 << KEY_BITS) + 320;
 
 #[inline(always)]
 fn key(j: u64) -> usize {
@@ -58,7 +64,7 @@ impl Combinations {
         if places >= usize::from(NOWHERE) || most >= PIECES {
             return None;
         }
-        let mut columns = Box::new([[u64::MAX; 256]; PIECES]);
+        let mut columns = Box::new([[u64::MAX; PLACES]; PIECES]);
         for c in 0..=places {
             columns[0][c] = 1;
             for k in 1..=most {
@@ -70,50 +76,80 @@ impl Combinations {
                 };
             }
         }
-        let mut guesses = Box::new([[0; 1 << KEY_BITS]; PIECES]);
+        let mut guesses = Box::new([[0; GUESSES]; PIECES]);
         for k in 3..=most {
-            for (key, guess) in guesses[k].iter_mut().enumerate() {
+            for (key, guess) in guesses[k][..1 << KEY_BITS].iter_mut().enumerate() {
                 let Some(least) = least(key) else { continue };
                 let c = columns[k].partition_point(|&value| value <= least) - 1;
                 *guess = c.min(places) as u8;
             }
         }
-        let mut short = Box::new([[[NOWHERE; 2]; 1 << SHORT_BITS]; 4]);
-        let mut pairs = 0;
-        for c in 0..places {
-            short[1][c] = [c as u8, NOWHERE];
+        let room = 0..places as u8;
+        let singles = room.clone().map(|c| [c, NOWHERE, NOWHERE, NOWHERE]);
+        let mut triples = vec![[NOWHERE; 4]];
+        let mut starts = [0; 4];
+        starts[1] = triples.len() as u32;
+        triples.extend(singles);
+        starts[2] = triples.len() as u32;
+        for c in room.clone() {
+            triples.extend((0..c).map(|d| [c, d, NOWHERE, NOWHERE]));
+        }
+        starts[3] = triples.len() as u32;
+        for c in room {
             for d in 0..c {
-                short[2][pairs] = [c as u8, d as u8];
-                pairs += 1;
+                triples.extend((0..d).map(|e| [c, d, e, NOWHERE]));
+            }
+        }
+        let mut pairs = Box::new([[[NOWHERE; 2]; 1 << PAIR_BITS]; 4]);
+        for k in 1..3 {
+            let all = &triples[starts[k] as usize..starts[k + 1] as usize];
+            for (pair, &[c, d, ..]) in pairs[k].iter_mut().zip(all) {
+                *pair = [c, d];
             }
         }
         Some(Combinations {
             columns,
             guesses,
-            short,
+            pairs,
+            triples,
+            starts,
         })
     }
 
-    /// The places of the k-element combination with index j, in descending order, all less than
-    /// [`PLACES`]; some [`NOWHERE`] among them.
+    /// The places of the k-element combination with index j, in descending order; some [`NOWHERE`]
+    /// among them.
     ///
-    /// Each place but the last two costs a guess and a comparison: between two keys C(c, k) grows by
-    /// less than one place (k/c is greater than 2^-6 for k of 3 and more and c up to 126), so the guess
-    /// is right or one less.
+    /// The last ones come from a table. Each of the others costs a guess and a comparison: between two
+    /// keys C(c, k) grows by less than one place (k/c is greater than 2^-6 for k of 3 and more and c up
+    /// to 126), so the guess is right or one less. There are three loads between one place and the next.
+    ///
+    /// `MANY`: take the last three from the larger table, not the last two from the smaller one.
     #[inline(always)]
-    pub(super) fn each_place(&self, k: u8, mut j: u64, mut visit: impl FnMut(usize)) {
+    pub(super) fn each_place<const MANY: bool>(
+        &self,
+        k: u8,
+        mut j: u64,
+        mut visit: impl FnMut(usize),
+    ) {
         let mut k = usize::from(k) % PIECES;
-        while k > 2 {
+        while k > if MANY { 3 } else { 2 } {
             let column = &self.columns[k];
-            let guess = self.guesses[k][key(j)];
-            let c = guess.wrapping_add(u8::from(column[usize::from(guess.wrapping_add(1))] <= j));
-            j -= column[usize::from(c)];
-            visit(usize::from(c) % PLACES);
+            let guess = usize::from(self.guesses[k][key(j)]);
+            let c = guess + usize::from(column[guess + 1] <= j);
+            j -= column[c];
+            visit(c);
             k -= 1;
         }
-        let [c, d] = self.short[k][j as usize % (1 << SHORT_BITS)];
-        visit(usize::from(c) % PLACES);
-        visit(usize::from(d) % PLACES);
+        if MANY {
+            let [c, d, e, _] = self.triples[self.starts[k] as usize + j as usize];
+            visit(c.into());
+            visit(d.into());
+            visit(e.into());
+        } else {
+            let [c, d] = self.pairs[k][j as usize % (1 << PAIR_BITS)];
+            visit(c.into());
+            visit(d.into());
+        }
     }
 }
 
@@ -124,13 +160,16 @@ mod tests {
     use crate::population::Binomials;
 
     fn places(tables: &Combinations, k: usize, j: u64) -> u128 {
-        let mut set = 0;
-        tables.each_place(k as u8, j, |place| {
+        let mut sets = [0; 2];
+        let visit = |set: &mut u128, place| {
             if place < usize::from(NOWHERE) {
-                set |= u128::bit(place);
+                *set |= u128::bit(place);
             }
-        });
-        set
+        };
+        tables.each_place::<false>(k as u8, j, |place| visit(&mut sets[0], place));
+        tables.each_place::<true>(k as u8, j, |place| visit(&mut sets[1], place));
+        assert_eq!(sets[0], sets[1]);
+        sets[0]
     }
 
     fn check(m: usize, k: usize, tables: &Combinations, step: u128) {

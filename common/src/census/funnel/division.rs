@@ -48,7 +48,7 @@ impl Small {
     }
 }
 
-/// A divisor for numbers of several words: its leading bit moved to the top, with the reciprocal of
+/// A divisor for numbers of two words: its leading bit moved to the top, with the reciprocal of
 /// Möller and Granlund ("Improved division by invariant integers", IEEE Transactions on Computers 60
 /// (2011), algorithm 4).
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +58,6 @@ pub(super) struct Wide {
     /// floor((2^128 - 1) / shifted) - 2^64.
     reciprocal: u64,
     shift: u32,
-    /// 2 to the shift.
-    scale: u64,
 }
 
 impl Wide {
@@ -68,7 +66,6 @@ impl Wide {
         shifted: 0,
         reciprocal: 0,
         shift: 0,
-        scale: 1,
     };
 
     pub(super) const fn new(divisor: u64) -> Self {
@@ -79,7 +76,6 @@ impl Wide {
             // The low word is what subtracting 2^64 leaves: the quotient lies between 2^64 and 2^65.
             reciprocal: (u128::MAX / shifted as u128) as u64,
             shift,
-            scale: 1 << shift,
         }
     }
 
@@ -91,7 +87,7 @@ impl Wide {
             + (u128::from(high) << 64 | u128::from(low));
         let quotient = ((guess >> 64) as u64).wrapping_add(1);
         let remainder = low.wrapping_sub(quotient.wrapping_mul(self.shifted));
-        // One too many as often as not; as a branch this made the cuts take half as long again.
+        // One too many as often as not: no branch.
         let excess = remainder > guess as u64;
         let quotient = select_unpredictable(excess, quotient.wrapping_sub(1), quotient);
         let corrected = remainder.wrapping_add(self.shifted);
@@ -114,39 +110,11 @@ impl Wide {
         let (quotient, remainder) = self.two_by_one(high, low << self.shift);
         Some((quotient, remainder >> self.shift))
     }
-
-    /// Divides a number of four words in place and gives the remainder; the quotient must fit the
-    /// lowest `STEPS` words, and each word costs one step.
-    ///
-    /// The number is shifted together with the divisor by a multiplication, which gives both parts of
-    /// each word at once.
-    #[inline(always)]
-    pub(super) fn divide_limbs<const STEPS: usize>(&self, x: &mut [u64; 4]) -> u64 {
-        let scaled = x.map(|word| u128::from(word) * u128::from(self.scale));
-        // The words above the quotient's, shifted: less than the shifted divisor, or the quotient
-        // would be longer. So at most one of them is not 0.
-        debug_assert!(x.iter().skip(STEPS + 1).all(|&word| word == 0));
-        let above = if STEPS < 4 { scaled[STEPS] as u64 } else { 0 };
-        let mut remainder = above | (scaled[STEPS - 1] >> 64) as u64;
-        for i in (0..STEPS).rev() {
-            let below = if i > 0 {
-                (scaled[i - 1] >> 64) as u64
-            } else {
-                0
-            };
-            (x[i], remainder) = self.two_by_one(remainder, scaled[i] as u64 | below);
-        }
-        if STEPS < 4 {
-            x[STEPS] = 0;
-        }
-        remainder >> self.shift
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use num_bigint::BigUint;
 
     /// Divisors and words at their ends and in between.
     fn words() -> Vec<u64> {
@@ -209,34 +177,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    fn limbs<const STEPS: usize>() {
-        let as_number = |limbs: &[u64; 4]| {
-            let bytes: Vec<u8> = limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect();
-            BigUint::from_bytes_le(&bytes)
-        };
-        let words = words();
-        for (i, &d) in words.iter().enumerate() {
-            for j in 0..words.len() {
-                let mut x: [u64; 4] = std::array::from_fn(|l| words[(i + j + 7 * l) % words.len()]);
-                x[STEPS..].fill(0);
-                if STEPS < 4 {
-                    x[STEPS] = words[(i * j) % words.len()] % d;
-                }
-                let number = as_number(&x);
-                let remainder = Wide::new(d).divide_limbs::<STEPS>(&mut x);
-                assert_eq!(as_number(&x), &number / d);
-                assert_eq!(BigUint::from(remainder), &number % d);
-            }
-        }
-    }
-
-    #[test]
-    fn four_words() {
-        limbs::<1>();
-        limbs::<2>();
-        limbs::<3>();
-        limbs::<4>();
     }
 }

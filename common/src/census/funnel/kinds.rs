@@ -9,8 +9,8 @@ use super::categories::CategoryTable;
 use super::combinations::{Combinations, NOWHERE, PIECES, PLACES};
 use super::division::{Small, Wide};
 use super::files::FileSums;
-use super::layout::{CUTS, Layout, Place};
-use crate::game::{Bits, Rules, Side};
+use super::layout::{CUTS, Layout};
+use crate::game::{Bits, Hand, KINDS, Rules, Side};
 use crate::population::{Binomials, Candidates};
 
 /// The tables of one variant.
@@ -19,15 +19,12 @@ pub(super) struct Kinds<B> {
     /// By King digit from the end.
     king_pairs: Vec<KingPair>,
     king_count: Small,
-    kings: Place,
     board: B,
     /// How many bits of a set are no squares.
     unused: u32,
     sums: FileSums,
-    /// How many squares there are without a King.
-    room: u8,
     list: Vec<KindTable<B>>,
-    /// How many kinds are placed when the last Pawn stands.
+    /// How many kinds are placed when the last Pawn stands; at least one, if there is one.
     until_pawns: usize,
     /// Whether the first kind leads the mirror comparison, so that it may decide it.
     first_decides: bool,
@@ -51,49 +48,49 @@ pub(super) struct KingPair {
 pub(super) struct KindTable<B> {
     /// Its number in the variant's table.
     pub(super) kind: usize,
-    place: Place,
+    /// The words that its digit's remainder and quotient by C(n,b) are found in.
+    places: [usize; 2],
     /// 0 if it promotes; 2 if the groups of promoted pieces are always empty.
-    first_group: usize,
+    pub(super) first_group: usize,
     /// How many unpromoted pieces one side may have on a file, in every byte.
     pub(super) file_limit: Option<FileSums>,
     /// Whether the numbers inside its categories may need more than 32 bits.
-    wide: bool,
+    pub(super) wide: bool,
     /// By the number of pieces on the board.
     categories: Box<[CategoryTable; PIECES]>,
     /// Where the unpromoted pieces of each side could never move.
     pub(super) immobile: [B; 2],
 }
 
-/// The words of one sample, as far as they are read.
+/// The kinds' digits of a sample, as far as they are read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Words {
-    pub(super) values: [u64; CUTS + 1],
-    /// The bits beside each cut.
-    pub(super) highs: [u64; CUTS + 1],
-    /// What is left of the present word.
-    present: u64,
+pub(super) struct Digits {
+    /// What is left of each word.
+    pub(super) words: [u64; WORDS],
+    /// How many pieces of each kind stand on the board.
+    pub(super) board: Hand,
+    /// How many squares are empty before the kind is placed.
+    pub(super) empty: Hand,
 }
 
-impl Words {
-    pub(super) const NEW: Words = Words {
-        values: [0; CUTS + 1],
-        highs: [0; CUTS + 1],
-        present: 0,
-    };
+/// More words than there are: a power of two, for indices that need no check.
+pub(super) const WORDS: usize = 8;
+const _: () = assert!(CUTS < WORDS);
 
-    /// Begins to read a word.
-    #[inline(always)]
-    pub(super) fn open(&mut self, word: usize) {
-        self.present = self.values[word];
-    }
+impl Digits {
+    pub(super) const NEW: Digits = Digits {
+        words: [0; WORDS],
+        board: [0; KINDS],
+        empty: [0; KINDS],
+    };
 }
 
 /// A kind's digit, taken apart: for each group how many pieces it has, and which combination of the
 /// empty squares they take, counted from the last.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Groups {
-    counts: [u8; 4],
-    indices: [u64; 4],
+    pub(super) counts: [u8; 4],
+    pub(super) indices: [u64; 4],
 }
 
 impl Groups {
@@ -103,11 +100,14 @@ impl Groups {
     };
 }
 
+/// More than the number of squares.
+const ROOM: usize = 128;
+
 /// Division by binomial coefficients.
 #[derive(Clone, Debug)]
 struct Choices {
     /// By C(n,k), for n and k.
-    single: Box<[[Small; PIECES]; PLACES]>,
+    single: Box<[[Small; PIECES]; ROOM]>,
     /// By C(n,p) C(n-p,q), for n, p and q: no divisor where the product does not fit a word.
     double: Vec<[[Wide; PIECES]; PIECES]>,
 }
@@ -115,7 +115,7 @@ struct Choices {
 impl Choices {
     /// `None` if a coefficient does not fit a word.
     fn new(room: usize, most: usize, binomials: &Binomials, doubles: bool) -> Option<Self> {
-        let mut single = Box::new([[Small::new(1); PIECES]; PLACES]);
+        let mut single = Box::new([[Small::new(1); PIECES]; ROOM]);
         let mut double = Vec::new();
         if doubles {
             double.resize(room + 1, [[Wide::NONE; PIECES]; PIECES]);
@@ -143,48 +143,60 @@ impl Choices {
 
     #[inline(always)]
     fn single(&self, n: usize, k: usize) -> &Small {
-        &self.single[n % PLACES][k % PIECES]
+        &self.single[n % ROOM][k % PIECES]
     }
 
     /// The number inside a category as the indices of its groups.
+    ///
+    /// They are written one by one to where they are wanted: as one array they went by way of the
+    /// stack, and the profile showed a sixth of the whole funnel waiting for its copy.
     #[inline(always)]
-    fn indices(&self, x: u128, n: usize, counts: [usize; 4]) -> [u64; 4] {
+    fn split(&self, x: u128, n: usize, counts: [usize; 4], indices: &mut [u64; 4]) {
         let [p, q, r, _] = counts;
         // Two groups at once: with the promoted pieces gone, what is left fits a word, nearly always.
         match self.double[n][p % PIECES][q % PIECES].divide_to_word(x) {
             Some((rest, promoted)) => {
-                let (second, first) = self.single(n, p).divide(promoted);
-                let (fourth, third) = self.single(n - p - q, r).divide(rest);
-                [first, second, third, fourth]
+                (indices[1], indices[0]) = self.single(n, p).divide(promoted);
+                (indices[3], indices[2]) = self.single(n - p - q, r).divide(rest);
             }
-            None => self.indices_one_by_one(x, n, counts),
+            None => self.split_one_by_one(x, n, counts, indices),
         }
     }
 
-    /// The same for numbers of at most 32 bits; the groups before `first` are empty.
+    /// The same for numbers of at most 32 bits; the groups before the `FIRST` are empty.
     #[inline(always)]
-    fn short_indices(&self, x: u64, n: usize, counts: [usize; 4], first: usize) -> [u64; 4] {
+    fn split_short<const FIRST: usize>(
+        &self,
+        x: u64,
+        n: usize,
+        counts: [usize; 4],
+        indices: &mut [u64; 4],
+    ) {
         let [p, q, r, _] = counts;
-        let mut indices = [0; 4];
         let (mut x, mut n) = (x, n);
-        if first == 0 {
+        if FIRST == 0 {
             (x, indices[0]) = self.single(n, p).divide_short(x);
-            (x, indices[1]) = self.single(n - p, q).divide_short(x);
-            n -= p + q;
+            n -= p;
+            (x, indices[1]) = self.single(n, q).divide_short(x);
+            n -= q;
         }
         (indices[3], indices[2]) = self.single(n, r).divide_short(x);
-        indices
     }
 
     #[cold]
-    fn indices_one_by_one(&self, mut x: u128, mut n: usize, counts: [usize; 4]) -> [u64; 4] {
-        counts.map(|k| {
+    fn split_one_by_one(
+        &self,
+        mut x: u128,
+        mut n: usize,
+        counts: [usize; 4],
+        indices: &mut [u64; 4],
+    ) {
+        for (k, index) in counts.into_iter().zip(indices) {
             let base = u128::from(self.single(n, k).divisor);
-            let index = (x % base) as u64;
+            *index = (x % base) as u64;
             x /= base;
             n -= k;
-            index
-        })
+        }
     }
 }
 
@@ -212,7 +224,7 @@ impl<B: Bits> Kinds<B> {
             let largest = largest.collect::<Option<Vec<u128>>>()?.into_iter().max()?;
             list.push(KindTable {
                 kind,
-                place: layout.places[kind - 1],
+                places: layout.places[kind - 1],
                 first_group: if promotes { 0 } else { 2 },
                 file_limit: entry
                     .file_limit
@@ -243,14 +255,12 @@ impl<B: Bits> Kinds<B> {
         Some(Kinds {
             king_pairs: king_pairs(candidates),
             king_count: Small::new(pairs as u64),
-            kings: layout.kings,
             board: rules.board.reversed(),
             sums: FileSums::of_board(variant.width.into(), variant.height.into()),
-            room: room as u8,
             until_pawns: list
                 .iter()
                 .rposition(|kind| kind.file_limit.is_some())
-                .map_or(0, |last| last + 1),
+                .map_or(list.len().min(1), |last| last + 1),
             first_decides: first
                 .is_some_and(|kind| kind.mirror == kind.letter && leads(kind.letter)),
             place_bits: Box::new(std::array::from_fn(|place| {
@@ -261,7 +271,9 @@ impl<B: Bits> Kinds<B> {
                 }
             })),
             unused: rules.unused,
-            sums_of_place: Box::new(std::array::from_fn(|place| FileSums::of_place(place as u8))),
+            sums_of_place: Box::new(std::array::from_fn(|place| {
+                FileSums::of_place(place.min(usize::from(NOWHERE)) as u8)
+            })),
             choices: Choices::new(room, most, binomials, list.iter().any(|kind| kind.wide))?,
             combinations: Combinations::new(room, most.max(2))?,
             list,
@@ -278,26 +290,21 @@ impl<B: Bits> Kinds<B> {
         &self.list[..self.until_pawns]
     }
 
-    /// The first kind, if it leads the mirror comparison.
-    pub(super) fn first_if_it_decides(&self) -> Option<&KindTable<B>> {
-        self.list.first().filter(|_| self.first_decides)
+    /// The kinds after these.
+    pub(super) fn after_pawns(&self) -> &[KindTable<B>] {
+        &self.list[self.until_pawns..]
     }
 
-    /// The number of squares without a King.
-    #[inline(always)]
-    pub(super) fn room(&self) -> u8 {
-        self.room
+    /// Whether the first kind leads the mirror comparison.
+    pub(super) fn first_decides(&self) -> bool {
+        self.first_decides
     }
 
     /// The King digit, and the rest of the first word.
     #[inline(always)]
     pub(super) fn king_digit(&self, word: u64) -> (u32, u64) {
-        if self.kings.closes {
-            (word as u32, 0)
-        } else {
-            let (rest, digit) = self.king_count.divide(word);
-            (digit as u32, rest)
-        }
+        let (rest, digit) = self.king_count.divide(word);
+        (digit as u32, rest)
     }
 
     #[inline(always)]
@@ -310,10 +317,8 @@ impl<B: Bits> Kinds<B> {
     pub(super) fn sums_beside(&self, kings: &KingPair) -> FileSums {
         let mut taken = FileSums::ZERO;
         for square in kings.squares {
-            self.sums.count(
-                &self.sums_of_place[usize::from(square) % PLACES],
-                &mut taken,
-            );
+            self.sums
+                .count(&self.sums_of_place[usize::from(square)], &mut taken);
         }
         self.sums.less(&taken)
     }
@@ -323,68 +328,78 @@ impl<B: Bits> Kinds<B> {
     pub(super) fn board_with(&self, kings: &KingPair) -> ([B; 2], B) {
         let kings = kings
             .squares
-            .map(|square| self.place_bits[usize::from(square) % PLACES].up(self.unused));
+            .map(|square| self.place_bits[usize::from(square)].up(self.unused));
         (kings, self.board ^ kings[0] ^ kings[1])
     }
 
-    /// Takes the digit of a kind with b pieces on the board off the words, n squares being empty: its
-    /// groups in order.
+    /// Takes a kind's digit off the words: its groups in order.
+    ///
+    /// Whether the kind is `WIDE` and its `FIRST` group are the kind's own; a caller that knows them
+    /// saves the questions.
     #[inline(always)]
-    pub(super) fn groups(&self, kind: &KindTable<B>, words: &mut Words, b: u8, n: u8) -> Groups {
-        let categories = &kind.categories[usize::from(b) % PIECES];
-        let n = usize::from(n);
-        let choose = self.choices.single(n, b.into());
-        if kind.place.opens {
-            words.open(kind.place.word);
-        }
-        // The digit divided by C(n,b): quotient and remainder.
-        let (u, d) = if kind.place.closes {
-            (words.highs[kind.place.word], words.present)
-        } else {
-            let (quotient, d) = choose.divide(words.present);
-            words.present = quotient >> categories.bits();
-            (quotient & categories.mask(), d)
-        };
+    pub(super) fn take_groups<const WIDE: bool, const FIRST: usize>(
+        &self,
+        kind: &KindTable<B>,
+        digits: &mut Digits,
+        groups: &mut Groups,
+    ) {
+        debug_assert!(kind.wide == WIDE && kind.first_group >= FIRST);
+        let b = usize::from(digits.board[kind.kind % KINDS]);
+        let n = usize::from(digits.empty[kind.kind % KINDS]);
+        let categories = &kind.categories[b % PIECES];
+        // The digit divided by C(n,b): quotient and remainder. The highest digit of a word is less than
+        // the divisor, as it should be.
+        let choose = self.choices.single(n, b);
+        let word = &mut digits.words[kind.places[0] % WORDS];
+        let (rest, d) = choose.divide(*word);
+        *word = rest;
+        let word = &mut digits.words[kind.places[1] % WORDS];
+        let u = *word & categories.mask();
+        *word >>= categories.bits();
         let category = categories.find(u);
         let u = u - category.start;
-        let counts = category.counts;
-        let indices = if kind.wide {
+        let counts = category.counts.map(usize::from);
+        groups.counts = category.counts;
+        if WIDE {
             let x = u128::from(u) * u128::from(choose.divisor) + u128::from(d);
-            self.choices.indices(x, n, counts.map(usize::from))
+            self.choices.split(x, n, counts, &mut groups.indices);
         } else {
             let x = u * choose.divisor + d;
             self.choices
-                .short_indices(x, n, counts.map(usize::from), kind.first_group)
-        };
-        Groups { counts, indices }
+                .split_short::<FIRST>(x, n, counts, &mut groups.indices);
+        }
     }
 
-    /// The files that a group takes squares of, beside the `empty` ones.
+    /// The same for a kind that the caller knows nothing of.
     #[inline(always)]
-    pub(super) fn sums(&self, groups: &Groups, number: usize, empty: &FileSums) -> FileSums {
-        let mut pieces = FileSums::ZERO;
-        let (k, index) = (groups.counts[number], groups.indices[number]);
-        self.combinations.each_place(k, index, |place| {
-            empty.count(&self.sums_of_place[place], &mut pieces);
-        });
-        pieces
-    }
-
-    /// The empty squares when the kind's first groups have been placed, all but White's unpromoted one,
-    /// and the last of them.
-    #[inline(always)]
-    pub(super) fn sums_but_last(
+    pub(super) fn take_any_groups(
         &self,
         kind: &KindTable<B>,
-        groups: &Groups,
-        mut empty: FileSums,
-    ) -> (FileSums, FileSums) {
-        if kind.first_group == 0 {
-            empty = empty.less(&self.sums(groups, 0, &empty));
-            empty = empty.less(&self.sums(groups, 1, &empty));
+        digits: &mut Digits,
+        groups: &mut Groups,
+    ) {
+        match (kind.wide, kind.first_group) {
+            (true, _) => self.take_groups::<true, 0>(kind, digits, groups),
+            (false, 0) => self.take_groups::<false, 0>(kind, digits, groups),
+            (false, _) => self.take_groups::<false, 2>(kind, digits, groups),
         }
-        let last = self.sums(groups, 2, &empty);
-        (empty.less(&last), last)
+    }
+
+    /// The empty squares when a group has been placed on some, and its pieces by files. `MANY`: whether
+    /// they may well be three.
+    #[inline(always)]
+    pub(super) fn count<const MANY: bool>(
+        &self,
+        groups: &Groups,
+        number: usize,
+        empty: FileSums,
+    ) -> (FileSums, FileSums) {
+        let mut pieces = FileSums::ZERO;
+        let (k, index) = (groups.counts[number], groups.indices[number]);
+        self.combinations.each_place::<MANY>(k, index, |place| {
+            empty.count(&self.sums_of_place[place], &mut pieces);
+        });
+        (empty.less(&pieces), pieces)
     }
 
     /// The squares that a group takes of the empty ones.
@@ -392,7 +407,7 @@ impl<B: Bits> Kinds<B> {
     pub(super) fn squares<D: Deposit>(&self, groups: &Groups, number: usize, empty: B) -> B {
         let mut places = B::EMPTY;
         let (k, index) = (groups.counts[number], groups.indices[number]);
-        self.combinations.each_place(k, index, |place| {
+        self.combinations.each_place::<false>(k, index, |place| {
             places |= self.place_bits[place];
         });
         D::set(places, empty)
