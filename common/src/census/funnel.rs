@@ -16,13 +16,14 @@ mod cuts;
 mod division;
 mod files;
 mod kinds;
+mod lanes;
 mod layout;
 
 pub use arm::Arm;
 
 use arm::{Deposit, Portable};
-use files::FileSums;
-use kinds::{Digits, Groups, KindTable, Kinds};
+use kinds::{Groups, KindTable, Kinds};
+use lanes::{BATCH, Lane, List, filter, take_kind, take_word};
 use layout::Layout;
 
 use super::campaign::BLOCK;
@@ -30,12 +31,9 @@ use super::outcome::Outcome;
 use crate::game::{Bits, KINDS, Position, Rules, Side};
 use crate::population::{Candidates, GROUPS, Rank, Sampler};
 
-/// The numbers of a kind's last two groups.
-const BLACK_UNPROMOTED: usize = 2;
-const WHITE_UNPROMOTED: usize = 3;
-
-/// The most samples of a batch: what one refill of the draws keeps at most.
-const BATCH: usize = 64;
+/// The numbers of a kind's last two groups: Black's and White's unpromoted pieces.
+const BLACK: usize = 2;
+const WHITE: usize = 3;
 
 /// The funnel of one variant. Shared by all threads; it holds tables only.
 #[derive(Clone, Debug)]
@@ -273,11 +271,15 @@ impl<B: Bits> Funnel<B> {
                 outcomes[i] = Outcome::TwoPawns as u8;
             }
             if kind.wide {
-                D::apart(|| filter_black::<_, true>(kinds, kind, &limit, lanes, &mut alive));
-                D::apart(|| filter_white::<_, true>(kinds, kind, &limit, lanes, &mut alive));
+                D::apart(|| filter::<_, true, 0, BLACK>(kinds, kind, &limit, lanes, &mut alive));
+                D::apart(|| {
+                    filter::<_, true, WHITE, WHITE>(kinds, kind, &limit, lanes, &mut alive);
+                });
             } else {
-                D::apart(|| filter_black::<_, false>(kinds, kind, &limit, lanes, &mut alive));
-                D::apart(|| filter_white::<_, false>(kinds, kind, &limit, lanes, &mut alive));
+                D::apart(|| filter::<_, false, 0, BLACK>(kinds, kind, &limit, lanes, &mut alive));
+                D::apart(|| {
+                    filter::<_, false, WHITE, WHITE>(kinds, kind, &limit, lanes, &mut alive);
+                });
             }
         }
 
@@ -395,182 +397,5 @@ impl<B: Bits> Tables<B> {
         let pair = self.kinds.king_pair(lane.kings);
         lane.empty = self.kinds.sums_beside(pair);
         pair.central
-    }
-}
-
-/// Takes the topmost word that is left off the ranks.
-#[inline(always)]
-fn take_word<const LIMBS: usize>(layout: &Layout, cut: usize, lanes: &mut [Lane]) {
-    let word = layout.cut_limbs.len() - cut;
-    for lane in lanes {
-        let section = layout.section(lane.section);
-        lane.digits.words[word] = section.cut(cut).take::<LIMBS>(&mut lane.rest);
-    }
-}
-
-/// Takes a kind's digit off the words of the samples that are alive; without a limit to its pieces on a
-/// file it also counts them.
-///
-/// What the kind is like is told as constants: as questions in the loop they cost a third more
-/// instructions.
-#[inline(always)]
-fn take_kind<B: Bits, const WIDE: bool, const FIRST: usize>(
-    kinds: &Kinds<B>,
-    kind: &KindTable<B>,
-    lanes: &mut [Lane; BATCH],
-    alive: &List,
-) {
-    for i in alive.iter() {
-        let lane = &mut lanes[i];
-        let groups = &mut lane.groups[kind.kind % KINDS];
-        kinds.take_groups::<WIDE, FIRST>(kind, &mut lane.digits, groups);
-    }
-    if kind.file_limit.is_none() {
-        for i in alive.iter() {
-            let lane = &mut lanes[i];
-            let groups = &lane.groups[kind.kind % KINDS];
-            let mut empty = lane.empty;
-            for number in FIRST..4 {
-                (empty, _) = kinds.count::<WIDE>(groups, number, empty);
-            }
-            lane.empty = empty;
-        }
-    }
-}
-
-/// Counts a kind's pieces by files but White's unpromoted ones, and keeps the samples in which Black has
-/// no more of his than `limit` on any file.
-#[inline(always)]
-fn filter_black<B: Bits, const MANY: bool>(
-    kinds: &Kinds<B>,
-    kind: &KindTable<B>,
-    limit: &FileSums,
-    lanes: &mut [Lane; BATCH],
-    alive: &mut List,
-) {
-    alive.retain(|i| {
-        let lane = &mut lanes[i];
-        let groups = &lane.groups[kind.kind % KINDS];
-        let mut empty = lane.empty;
-        for number in 0..BLACK_UNPROMOTED {
-            (empty, _) = kinds.count::<MANY>(groups, number, empty);
-        }
-        let black;
-        (lane.empty, black) = kinds.count::<MANY>(groups, BLACK_UNPROMOTED, empty);
-        !black.exceed(limit)
-    });
-}
-
-/// The same for White.
-#[inline(always)]
-fn filter_white<B: Bits, const MANY: bool>(
-    kinds: &Kinds<B>,
-    kind: &KindTable<B>,
-    limit: &FileSums,
-    lanes: &mut [Lane; BATCH],
-    alive: &mut List,
-) {
-    alive.retain(|i| {
-        let lane = &mut lanes[i];
-        let groups = &lane.groups[kind.kind % KINDS];
-        let white;
-        (lane.empty, white) = kinds.count::<MANY>(groups, WHITE_UNPROMOTED, lane.empty);
-        !white.exceed(limit)
-    });
-}
-
-/// A sample on its way.
-#[derive(Clone, Copy, Debug)]
-struct Lane {
-    section: u32,
-    /// The King digit.
-    kings: u32,
-    /// The hands' digits, as one.
-    hands: u64,
-    /// How far the rank is before its section's end, and later what the cuts have left of it.
-    rest: [u64; 4],
-    digits: Digits,
-    /// How many squares are empty before the present group is placed, by files.
-    empty: FileSums,
-    /// The groups of each kind that has been taken off the words, until the last Pawn.
-    groups: [Groups; KINDS],
-}
-
-impl Lane {
-    const NEW: Self = Lane {
-        section: 0,
-        kings: 0,
-        hands: 0,
-        rest: [0; 4],
-        digits: Digits::NEW,
-        empty: FileSums::ZERO,
-        groups: [Groups::NEW; KINDS],
-    };
-
-    /// Begins with a rank. One whose section does not fit the words is left out later; in its lane the
-    /// largest section's last rank keeps the others company.
-    #[inline(always)]
-    fn enter(&mut self, layout: &Layout, section: u32, rest: [u64; 4]) {
-        let fits = layout.section(section).fits;
-        self.section = if fits { section } else { layout.largest };
-        self.rest = if fits { rest } else { [0; 4] };
-        let section = layout.section(self.section);
-        self.digits.board = section.board;
-        self.digits.empty = section.empty;
-    }
-}
-
-/// Samples of a batch by number, ascending.
-#[derive(Clone, Copy)]
-struct List {
-    /// One more than are held, so that what is not wanted has a place to be written to.
-    items: [u8; BATCH + 1],
-    len: usize,
-}
-
-impl List {
-    const NEW: Self = List {
-        items: [0; BATCH + 1],
-        len: 0,
-    };
-
-    /// Adds a sample or not, without a branch.
-    #[inline(always)]
-    fn push_if(&mut self, wanted: bool, sample: usize) {
-        self.items[self.len] = sample as u8;
-        self.len += usize::from(wanted);
-    }
-
-    /// Keeps the samples that the filter passes, without a branch.
-    #[inline(always)]
-    fn retain(&mut self, mut passes: impl FnMut(usize) -> bool) {
-        let mut kept = 0;
-        for i in 0..self.len {
-            let sample = self.items[i];
-            let pass = passes(usize::from(sample) & (BATCH - 1));
-            self.items[kept] = sample;
-            kept += usize::from(pass);
-        }
-        self.len = kept;
-    }
-
-    /// Adds the other list's samples, none of which this one holds.
-    fn merge(&mut self, other: &List) {
-        for sample in other.iter() {
-            self.push_if(true, sample);
-        }
-        if other.len > 0 {
-            self.items[..self.len].sort_unstable();
-        }
-    }
-
-    fn holds(&self, sample: usize) -> bool {
-        self.iter().any(|item| item == sample)
-    }
-
-    #[inline(always)]
-    fn iter(&self) -> impl Iterator<Item = usize> {
-        let items = self.items[..self.len].iter();
-        items.map(|&sample| usize::from(sample) & (BATCH - 1))
     }
 }

@@ -12,7 +12,7 @@
 //! move changes, so it decides no comparison among the ancestors of one position. Hence a key holds
 //! its position, equal keys are equal positions, and the order of the keys is the order of the search.
 
-use crate::game::{Bits, Hand, KINDS, Piece, Position, Rules, Side, Unmove, Variant};
+use crate::game::{Bits, Hand, KINDS, MirrorGroup, Piece, Position, Rules, Side, Unmove};
 
 /// Words enough for any variant: 128 squares, seven kinds of 255 pieces in hand, and a word after that
 /// in which the last field begins.
@@ -126,8 +126,9 @@ impl Keys {
                     .map(|ranks| ranks.max(0)),
             }
         });
-        let order = order(variant);
-        let held: Vec<Held> = (order.iter().copied().filter(|&kind| kind != 0))
+        // A hand holds unpromoted pieces of every kind but the King's.
+        let kinds = rules.mirror_groups.iter().filter(|group| !group.promoted);
+        let held: Vec<Held> = (kinds.map(|group| group.kind).filter(|&kind| kind != 0))
             .map(|kind| {
                 let in_hands = Side::BOTH.map(|side| u64::from(root.hand(side)[kind]));
                 let total = u64::from(root.kinds[kind].count()) + in_hands[0] + in_hands[1];
@@ -143,20 +144,15 @@ impl Keys {
         let mut codes = [[[EMPTY; 2]; KINDS]; 2];
         let mut pieces = [None; 1 << SQUARE_BITS];
         let mut code = 0;
-        for kind in order {
-            for promoted in [true, false] {
-                if promoted && variant.kinds[kind].promoted.is_none() {
-                    continue;
-                }
-                for side in Side::BOTH {
-                    codes[side as usize][kind][usize::from(promoted)] = code;
-                    pieces[code as usize] = Some(Piece {
-                        side,
-                        kind,
-                        promoted,
-                    });
-                    code += 1;
-                }
+        for &MirrorGroup { kind, promoted, .. } in &rules.mirror_groups {
+            for side in Side::BOTH {
+                codes[side as usize][kind][usize::from(promoted)] = code;
+                pieces[code as usize] = Some(Piece {
+                    side,
+                    kind,
+                    promoted,
+                });
+                code += 1;
             }
         }
         assert!(
@@ -321,25 +317,20 @@ impl Keys {
     }
 }
 
-/// The kinds in the mirror order.
-fn order(variant: &Variant) -> Vec<usize> {
-    let index = |letter| variant.kinds.iter().position(|k| k.letter == letter);
-    variant.mirror_order.chars().filter_map(index).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::ops::ControlFlow;
 
     use super::*;
+    use crate::game::Variant;
 
     /// A position as the definition compares it.
     type Plain = (i32, Side, Vec<(bool, usize, bool, Side)>, [Vec<usize>; 2]);
 
     fn plain<B: Bits>(rules: &Rules<B>, position: &Position<B>) -> Plain {
         let variant = rules.variant();
-        let order = order(variant);
-        let place = |kind: usize| order.iter().position(|&k| k == kind).expect("a place");
+        let letter = |kind: usize| variant.kinds[kind].letter;
+        let place = |kind: usize| variant.mirror_order.find(letter(kind)).expect("a place");
         let (mut h, mut squares) = (0, Vec::new());
         for y in 0..variant.height {
             for x in 0..variant.width {

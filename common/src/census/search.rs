@@ -67,7 +67,7 @@ pub fn published_search<B: Bits>(
     cap: Option<u64>,
 ) -> Search {
     let mut ancestors = Ancestors::new(rules, position, EXPECTED);
-    let found = ancestors.search(cap, |_, position| is_kings_only(position).then_some(()));
+    let found = ancestors.search(cap, |position| is_kings_only(position).then_some(()));
     Search {
         verdict: match found {
             Found::Goal(..) => Verdict::Reachable,
@@ -204,38 +204,42 @@ impl<'a, B: Bits> Ancestors<'a, B> {
         ancestors
     }
 
-    /// Takes nodes from the open list, the least first, until the goal accepts one.
+    /// Takes nodes from the open list, the least first, until the goal accepts one that is taken.
     pub(crate) fn search<T>(
         &mut self,
         cap: Option<u64>,
-        mut goal: impl FnMut(&Rules<B>, &Position<B>) -> Option<T>,
+        goal: impl FnMut(&Position<B>) -> Option<T>,
     ) -> Found<T> {
-        let rules = self.rules;
-        while let Some(node) = self.take() {
-            if cap.is_some_and(|cap| self.expansions >= cap) {
-                return Found::Capped;
-            }
-            self.expansions += 1;
-            let key = self.nodes.key(node);
-            let position = self.keys.position(&key);
-            if let Some(reached) = goal(rules, &position) {
-                return Found::Goal(node, reached);
-            }
-            let _: ControlFlow<()> = rules.predecessors(&position, |unmove, before| {
-                self.add(&self.keys.before(&key, unmove, before), node);
-                ControlFlow::Continue(())
-            });
-        }
-        Found::Exhausted
+        self.run(cap, goal, |_, _| None)
     }
 
-    /// Takes nodes from the open list as [`search`](Self::search) does, but asks the goal about each
-    /// ancestor as soon as it is found; never about the root and its predecessors.
+    /// The same, but the goal is asked about each ancestor as soon as it is found; never about the root
+    /// and its predecessors.
     pub(crate) fn search_ahead<T>(
         &mut self,
         cap: Option<u64>,
         mut goal: impl FnMut(&Position<B>) -> Option<T>,
     ) -> Found<T> {
+        self.run(
+            cap,
+            |_| None,
+            |successor, before| {
+                if successor == ROOT {
+                    None
+                } else {
+                    goal(before)
+                }
+            },
+        )
+    }
+
+    /// Asks `taken` about each node that is taken, `found` about each new predecessor of such a node.
+    fn run<T>(
+        &mut self,
+        cap: Option<u64>,
+        mut taken: impl FnMut(&Position<B>) -> Option<T>,
+        mut found: impl FnMut(u32, &Position<B>) -> Option<T>,
+    ) -> Found<T> {
         let rules = self.rules;
         while let Some(node) = self.take() {
             if cap.is_some_and(|cap| self.expansions >= cap) {
@@ -244,18 +248,16 @@ impl<'a, B: Bits> Ancestors<'a, B> {
             self.expansions += 1;
             let key = self.nodes.key(node);
             let position = self.keys.position(&key);
+            if let Some(reached) = taken(&position) {
+                return Found::Goal(node, reached);
+            }
             let reached = rules.predecessors(&position, |unmove, before| {
-                let found = self.add(&self.keys.before(&key, unmove, before), node);
-                match found.filter(|_| node != ROOT) {
-                    Some(found) => match goal(before) {
-                        Some(reached) => ControlFlow::Break((found, reached)),
-                        None => ControlFlow::Continue(()),
-                    },
-                    None => ControlFlow::Continue(()),
-                }
+                let new = self.add(&self.keys.before(&key, unmove, before), node);
+                let reached = new.and_then(|new| Some((new, found(node, before)?)));
+                reached.map_or(ControlFlow::Continue(()), ControlFlow::Break)
             });
-            if let ControlFlow::Break((found, reached)) = reached {
-                return Found::Goal(found, reached);
+            if let ControlFlow::Break((new, reached)) = reached {
+                return Found::Goal(new, reached);
             }
         }
         Found::Exhausted

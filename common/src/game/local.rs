@@ -8,8 +8,8 @@ use super::variant::Variant;
 /// The pieces of one kind, promoted or not, and the kind that is their mirror image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MirrorGroup {
-    pub(super) kind: usize,
-    promoted: bool,
+    pub(crate) kind: usize,
+    pub(crate) promoted: bool,
     image: usize,
 }
 

@@ -27,6 +27,7 @@ mod predecessors;
 
 pub use arrangement::{Arrangement, ArrangementError, PositionError};
 pub use bits::Bits;
+pub(crate) use local::MirrorGroup;
 pub use local::TwoPawns;
 pub use moves::Move;
 pub use position::{Hand, Piece, Position, Side};

@@ -167,11 +167,11 @@ pub(super) fn for_each_pair<B: Bits, T>(
         }
     }
     // A side whose King can shuttle needs another piece only if the two Kings are in each other's way.
-    let apart = Side::BOTH.map(|side| safe[side as usize].is_empty());
-    let needs = if apart == [false; 2] {
+    let shut_in = safe.map(B::is_empty);
+    let needs = if shut_in == [false; 2] {
         [true; 2]
     } else {
-        apart
+        shut_in
     };
     let [black, white] = Side::BOTH.map(|side| {
         let mut found = Candidates::of_king(kings, safe, side);
