@@ -30,6 +30,7 @@ use std::time::Duration;
 use kazoe_common::census::{Segment, Witness};
 use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 
+use self::operator::AuditLine;
 use self::retry::{Fate, Tries};
 use super::rows::Failure;
 use crate::leasing::{Millis, Verdict};
@@ -103,6 +104,27 @@ impl PostgresLedger {
             };
             self.pause_or_fail(&mut tries, failure).await?;
         }
+    }
+
+    /// An act of the operator, which leaves a line in the audit log if it changes anything; whether it did.
+    async fn act<F>(
+        &self,
+        id: &str,
+        work: impl Fn(Tx) -> F + Send + Sync,
+    ) -> Result<bool, LedgerError>
+    where
+        F: Future<Output = Result<(Tx, Option<AuditLine>), Failure>> + Send,
+    {
+        let (memo, work) = (&Memo::default(), &work);
+        self.write(|mut tx, again| async move {
+            if operator::is_written(&mut tx, id, noted(memo).filter(|_| again)).await? {
+                return Ok((tx, true));
+            }
+            let (tx, line) = work(tx).await?;
+            line.inspect(|&line| note(memo, line));
+            Ok((tx, line.is_some()))
+        })
+        .await
     }
 
     /// Runs a question in a transaction that sees one moment, again if need be.
@@ -273,14 +295,9 @@ impl Ledger for PostgresLedger {
         actor: &str,
         why: &str,
     ) -> Result<bool, LedgerError> {
-        let line = &Memo::default();
-        self.write(|mut tx, again| async move {
-            if operator::is_written(&mut tx, id, noted(line).filter(|_| again)).await? {
-                return Ok((tx, true));
-            }
-            let written = operator::retract(&mut tx, id, segment, actor, why).await?;
-            written.inspect(|&written| note(line, written));
-            Ok((tx, written.is_some()))
+        self.act(id, |mut tx| async move {
+            let line = operator::retract(&mut tx, id, segment, actor, why).await?;
+            Ok((tx, line))
         })
         .await
     }
@@ -292,27 +309,17 @@ impl Ledger for PostgresLedger {
         actor: &str,
         why: &str,
     ) -> Result<bool, LedgerError> {
-        let line = &Memo::default();
-        self.write(|mut tx, again| async move {
-            if operator::is_written(&mut tx, id, noted(line).filter(|_| again)).await? {
-                return Ok((tx, true));
-            }
-            let written = operator::set_aside(&mut tx, id, segment, actor, why).await?;
-            written.inspect(|&written| note(line, written));
-            Ok((tx, written.is_some()))
+        self.act(id, |mut tx| async move {
+            let line = operator::set_aside(&mut tx, id, segment, actor, why).await?;
+            Ok((tx, line))
         })
         .await
     }
 
     async fn retry(&self, id: &str, segment: Segment, actor: &str) -> Result<bool, LedgerError> {
-        let line = &Memo::default();
-        self.write(|mut tx, again| async move {
-            if operator::is_written(&mut tx, id, noted(line).filter(|_| again)).await? {
-                return Ok((tx, true));
-            }
-            let written = operator::retry(&mut tx, id, segment, actor).await?;
-            written.inspect(|&written| note(line, written));
-            Ok((tx, written.is_some()))
+        self.act(id, |mut tx| async move {
+            let line = operator::retry(&mut tx, id, segment, actor).await?;
+            Ok((tx, line))
         })
         .await
     }

@@ -217,19 +217,7 @@ pub(super) async fn set_aside(
         action: "set_aside",
         why,
     };
-    let at = now(conn).await?;
-    let line = write_audit(
-        conn,
-        &entry,
-        Move {
-            at,
-            from: None,
-            to: None,
-        },
-    )
-    .await?;
-    prefix::bump_revision(conn, id, 1).await?;
-    Ok(Some(line))
+    Ok(Some(record(conn, &entry).await?))
 }
 
 pub(super) async fn retry(
@@ -250,19 +238,7 @@ pub(super) async fn retry(
         action: "retry",
         why: "to be tried again",
     };
-    let at = now(conn).await?;
-    let line = write_audit(
-        conn,
-        &entry,
-        Move {
-            at,
-            from: None,
-            to: None,
-        },
-    )
-    .await?;
-    prefix::bump_revision(conn, id, 1).await?;
-    Ok(Some(line))
+    Ok(Some(record(conn, &entry).await?))
 }
 
 /// Takes a segment from those set aside, if it is one; the caller puts it elsewhere.
@@ -284,6 +260,18 @@ pub(super) async fn leave_aside(
         prefix::drop_checkpoints(conn, id, segment).await?;
     }
     Ok(left)
+}
+
+/// Writes down what was done to a segment without a move of its pointer.
+async fn record(conn: &mut PgConnection, entry: &Retraction<'_>) -> Result<AuditLine, Failure> {
+    let nothing = Move {
+        at: now(conn).await?,
+        from: None,
+        to: None,
+    };
+    let line = write_audit(conn, entry, nothing).await?;
+    prefix::bump_revision(conn, entry.campaign, 1).await?;
+    Ok(line)
 }
 
 /// A move of an accepted pointer.

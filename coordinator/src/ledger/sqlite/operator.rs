@@ -185,18 +185,7 @@ pub(super) async fn set_aside(
         action: "set_aside",
         why,
     };
-    let at = now(conn).await?;
-    write_audit(
-        conn,
-        &entry,
-        Move {
-            at,
-            from: None,
-            to: None,
-        },
-    )
-    .await?;
-    prefix::bump_revision(conn, id, 1).await?;
+    record(conn, &entry).await?;
     Ok(true)
 }
 
@@ -218,18 +207,7 @@ pub(super) async fn retry(
         action: "retry",
         why: "to be tried again",
     };
-    let at = now(conn).await?;
-    write_audit(
-        conn,
-        &entry,
-        Move {
-            at,
-            from: None,
-            to: None,
-        },
-    )
-    .await?;
-    prefix::bump_revision(conn, id, 1).await?;
+    record(conn, &entry).await?;
     Ok(true)
 }
 
@@ -252,6 +230,17 @@ pub(super) async fn leave_aside(
         prefix::drop_checkpoints(conn, id, segment).await?;
     }
     Ok(left)
+}
+
+/// Writes down what was done to a segment without a move of its pointer.
+async fn record(conn: &mut SqliteConnection, entry: &Retraction<'_>) -> Result<(), Failure> {
+    let nothing = Move {
+        at: now(conn).await?,
+        from: None,
+        to: None,
+    };
+    write_audit(conn, entry, nothing).await?;
+    prefix::bump_revision(conn, entry.campaign, 1).await
 }
 
 /// A move of an accepted pointer.
