@@ -35,6 +35,17 @@ fn readers_make_no_database() {
 }
 
 #[test]
+fn a_missing_folder_is_named_with_what_to_do() {
+    let place = Place::new();
+    let ran = place.kazoe(&["run", "--db", "missing/kazoe.db"]);
+    failed(
+        &ran,
+        "cannot make missing/kazoe.db: its folder does not exist",
+    );
+    assert_eq!(fs::read_dir(place.0.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn wrong_usage_makes_no_database() {
     let place = Place::new();
     for arguments in [

@@ -18,6 +18,8 @@ use crate::ledger::{Place, StorageError, StorageFault};
 pub enum OpenError {
     /// There is no such file.
     Missing(PathBuf),
+    /// It would lie in a folder that does not exist.
+    NoFolder(PathBuf),
     /// It cannot be reached: a permission, a folder, a device.
     Unreachable {
         /// The file, or the lock beside it.
@@ -55,6 +57,12 @@ impl fmt::Display for OpenError {
             OpenError::Missing(path) => write!(
                 f,
                 "there is no database {}; `kazoe run` makes one, --db names another",
+                path.display()
+            ),
+            OpenError::NoFolder(path) => write!(
+                f,
+                "cannot make {}: its folder does not exist; make that first, or name another file \
+                 with --db",
                 path.display()
             ),
             OpenError::Unreachable { path, source } => {
@@ -364,7 +372,10 @@ fn lock(path: &Path) -> Result<(File, bool), OpenError> {
         .create(true)
         .truncate(false)
         .open(&beside)
-        .map_err(|source| unreachable(&beside, source))?;
+        .map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => OpenError::NoFolder(path.to_owned()),
+            _ => unreachable(&beside, source),
+        })?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
