@@ -10,7 +10,7 @@ use super::clock::{self, nanoseconds, timed};
 use super::findings::Label;
 use super::inputs::Inputs;
 use super::known::{BLOCKS, expect};
-use super::rounds::{Stage, quantile};
+use super::rounds::{Spread, Stage, quantile};
 use super::{Part, Plan};
 
 /// The stages that the plan wants, in order.
@@ -217,7 +217,7 @@ fn verdict<B: Bits>(inputs: &Inputs<B>) -> Stage<'_> {
             expect("judged positions", &(positions.len() as u64), &known)?;
             let mut figures = over(time, known);
 
-            let idle = median(positions.iter().map(|_| wall(|| ())).collect());
+            let idle = Spread::of(positions.iter().map(|_| wall(|| ())).collect()).median;
             let mut singles: Vec<f64> = positions
                 .iter()
                 .map(|position| wall(|| is_reachable(black_box(position))) - idle)
@@ -276,9 +276,4 @@ fn wall<R>(work: impl FnOnce() -> R) -> f64 {
     let start = Instant::now();
     black_box(work());
     nanoseconds(start.elapsed())
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    quantile(&values, 0.5)
 }
