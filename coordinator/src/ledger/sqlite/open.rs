@@ -18,8 +18,6 @@ use crate::ledger::{Place, StorageError, StorageFault};
 pub enum OpenError {
     /// There is no such file.
     Missing(PathBuf),
-    /// It would lie in a folder that does not exist.
-    NoFolder(PathBuf),
     /// It cannot be reached: a permission, a folder, a device.
     Unreachable {
         /// The file, or the lock beside it.
@@ -59,12 +57,15 @@ impl fmt::Display for OpenError {
                 "there is no database {}; `kazoe run` makes one, --db names another",
                 path.display()
             ),
-            OpenError::NoFolder(path) => write!(
-                f,
-                "cannot make {}: its folder does not exist; make that first, or name another file \
-                 with --db",
-                path.display()
-            ),
+            // Whoever would write makes a file that is missing, so it is its folder that is.
+            OpenError::Unreachable { path, source } if source.kind() == io::ErrorKind::NotFound => {
+                write!(
+                    f,
+                    "cannot make {}: its folder does not exist; make that first, or name another \
+                     file with --db",
+                    path.display()
+                )
+            }
             OpenError::Unreachable { path, source } => {
                 write!(f, "cannot open {}: {source}", path.display())
             }
@@ -373,7 +374,7 @@ fn lock(path: &Path) -> Result<(File, bool), OpenError> {
         .truncate(false)
         .open(&beside)
         .map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => OpenError::NoFolder(path.to_owned()),
+            io::ErrorKind::NotFound => unreachable(path, source),
             _ => unreachable(&beside, source),
         })?;
     match file.try_lock() {
