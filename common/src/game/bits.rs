@@ -49,12 +49,9 @@ pub trait Bits:
     #[must_use]
     fn down(self, by: u32) -> Self;
 
-    /// Like [`up`](Self::up) for `by` below 64: cheaper where a set has two words.
+    /// The set moved `by` squares up; what leaves the word comes in again from below.
     #[must_use]
-    fn ascend(self, by: u32) -> Self;
-    /// Like [`down`](Self::down) for `by` below 64.
-    #[must_use]
-    fn descend(self, by: u32) -> Self;
+    fn rotated(self, by: u32) -> Self;
 
     /// The set as two 64-bit words, the low squares first; the second is 0 if the set has one word.
     fn words(self) -> [u64; 2];
@@ -145,12 +142,8 @@ impl Bits for u64 {
         self >> by
     }
     #[inline]
-    fn ascend(self, by: u32) -> Self {
-        self << by
-    }
-    #[inline]
-    fn descend(self, by: u32) -> Self {
-        self >> by
+    fn rotated(self, by: u32) -> Self {
+        self.rotate_left(by)
     }
     #[inline]
     fn words(self) -> [u64; 2] {
@@ -203,16 +196,8 @@ impl Bits for u128 {
         self >> by
     }
     #[inline]
-    fn ascend(self, by: u32) -> Self {
-        let [low, high] = self.words();
-        let carried = (low >> 1) >> (63 - by);
-        Self::from_words([low << by, high << by | carried])
-    }
-    #[inline]
-    fn descend(self, by: u32) -> Self {
-        let [low, high] = self.words();
-        let carried = (high << 1) << (63 - by);
-        Self::from_words([low >> by | carried, high >> by])
+    fn rotated(self, by: u32) -> Self {
+        self.rotate_left(by)
     }
     #[inline]
     fn words(self) -> [u64; 2] {

@@ -4,11 +4,15 @@ use super::bits::Bits;
 use super::position::Side;
 
 /// One direction, as a shift of sets.
+///
+/// A set is rotated within its word, whatever the direction: a square t of `arrivals` holds what stood
+/// `distance` squares below it, modulo the word's length, and that is the square from which the step
+/// leads to t, since two squares of a board are never a whole word apart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace<B> {
     /// Where the step arrives when it stays on the board.
     arrivals: B,
-    /// How far it goes in the word.
+    /// How far it goes up in the word.
     distance: i32,
     /// Whether the piece slides this way.
     pub(crate) slides: bool,
@@ -36,7 +40,7 @@ impl<B: Bits> Pace<B> {
     /// Where the set gets by one step.
     #[inline]
     pub(crate) fn shifted(&self, set: B) -> B {
-        shift(set, self.distance) & self.arrivals
+        self.rotated(set, 1) & self.arrivals
     }
 
     /// The set and all that it gets to by up to eight steps over squares of `free`: in four rounds
@@ -46,30 +50,22 @@ impl<B: Bits> Pace<B> {
         let enter = free & self.arrivals;
         if self.distance == 1 {
             // A sum carries from every square to the end of the run above it.
-            let seeds = enter & set.ascend(1);
+            let seeds = enter & set.rotated(1);
             return set | seeds | (enter & !enter.plus(seeds));
         }
         let (mut found, mut runs) = (set, enter);
-        for distance in [self.distance, 2 * self.distance] {
-            found |= runs & shift(found, distance);
-            runs &= shift(runs, distance);
+        for steps in [1, 2] {
+            found |= runs & self.rotated(found, steps);
+            runs &= self.rotated(runs, steps);
         }
-        found |= runs & shift(found, 4 * self.distance);
-        found | (enter & shift(found, self.distance))
+        found |= runs & self.rotated(found, 4);
+        found | (enter & self.rotated(found, 1))
     }
-}
 
-/// Moves a set along the word. A set on a board of two words is never moved so far that a move of 64
-/// or more squares would matter: four steps of a direction that long leave the board.
-#[inline]
-fn shift<B: Bits>(set: B, distance: i32) -> B {
-    let by = distance.unsigned_abs();
-    if by >= 64 {
-        B::EMPTY
-    } else if distance > 0 {
-        set.ascend(by)
-    } else {
-        set.descend(by)
+    /// The set so many steps on, if all of them stay on the board.
+    #[inline]
+    fn rotated(&self, set: B, steps: i32) -> B {
+        set.rotated((steps * self.distance).cast_unsigned())
     }
 }
 

@@ -3,7 +3,7 @@
 use super::bits::Bits;
 use super::march::March;
 use super::pace::Pace;
-use super::position::Position;
+use super::position::{Position, Side};
 
 /// A kind, promoted or not: what decides how a piece moves.
 #[derive(Clone, Debug)]
@@ -47,32 +47,88 @@ impl<B: Bits> Role<B> {
 
 /// The promoted roles that move alike.
 #[derive(Clone, Debug)]
-pub(crate) struct Gait {
+pub(crate) struct Gait<B> {
     /// Their indices.
     pub(crate) roles: Vec<usize>,
+    /// Their kinds.
+    kinds: Vec<usize>,
     /// Whether they slide.
     pub(crate) slides: bool,
+    /// `sees[side][t]`: from where a piece of `side` that moves so, or one of its roles unpromoted, attacks
+    /// t on an empty board.
+    pub(crate) sees: [Vec<B>; 2],
+    /// The pace straight ahead, by side, of those that have one unpromoted.
+    pub(crate) ahead: [Option<Pace<B>>; 2],
+    /// The unpromoted roles that have none.
+    pub(crate) leapers: Vec<usize>,
+    /// The pace straight back, by side.
+    pub(crate) retreat: [Option<Pace<B>>; 2],
 }
 
-impl Gait {
-    pub(crate) fn group<B: Bits>(roles: &[Role<B>]) -> Vec<Gait> {
-        let mut gaits: Vec<Gait> = Vec::new();
+impl<B: Bits> Gait<B> {
+    /// Groups a variant's roles; each unpromoted one stands before its promoted self.
+    pub(crate) fn group(roles: &[Role<B>]) -> Vec<Gait<B>> {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
         for (index, role) in roles.iter().enumerate() {
             if !role.promoted {
                 continue;
             }
-            let alike = |gait: &&mut Gait| {
-                let other = &roles[gait.roles[0]];
+            let alike = |group: &&mut Vec<usize>| {
+                let other = &roles[group[0]];
                 other.steps == role.steps && other.slides == role.slides
             };
-            match gaits.iter_mut().find(alike) {
-                Some(gait) => gait.roles.push(index),
-                None => gaits.push(Gait {
-                    roles: vec![index],
-                    slides: !role.directions[0].is_empty(),
-                }),
+            match groups.iter_mut().find(alike) {
+                Some(group) => group.push(index),
+                None => groups.push(vec![index]),
             }
         }
-        gaits
+        groups
+            .into_iter()
+            .map(|group| Gait::new(roles, group))
+            .collect()
+    }
+
+    /// The pieces of both sides that move so.
+    #[inline]
+    pub(crate) fn of(&self, position: &Position<B>) -> B {
+        let mut all = B::EMPTY;
+        for &kind in &self.kinds {
+            all |= position.kinds[kind];
+        }
+        all & position.promoted
+    }
+
+    fn new(roles: &[Role<B>], group: Vec<usize>) -> Self {
+        let plain = |&index: &usize| index - 1;
+        let straight = |role: usize, side: Side, way: Side| {
+            let mut paces = roles[role].paces[side as usize].iter();
+            paces.find(|pace| pace.is_retreat(way)).copied()
+        };
+        let leaps = |&role: &usize| straight(role, Side::Black, Side::White).is_none();
+        let sees = Side::BOTH.map(|side| {
+            let turned = side.other() as usize;
+            let squares = 0..roles[0].steps[turned].len();
+            let seen_by = |role: usize, t: usize| {
+                roles[role].steps[turned][t] | roles[role].slides[turned][t]
+            };
+            squares
+                .map(|t| {
+                    let all = group.iter().flat_map(|index| [*index, plain(index)]);
+                    all.fold(B::EMPTY, |sum, role| sum | seen_by(role, t))
+                })
+                .collect()
+        });
+        Gait {
+            slides: !roles[group[0]].directions[0].is_empty(),
+            sees,
+            ahead: Side::BOTH.map(|side| {
+                let mut paces = group.iter().map(plain);
+                paces.find_map(|role| straight(role, side, side.other()))
+            }),
+            leapers: group.iter().map(plain).filter(leaps).collect(),
+            retreat: Side::BOTH.map(|side| straight(group[0], side, side)),
+            kinds: group.iter().map(|&index| roles[index].kind).collect(),
+            roles: group,
+        }
     }
 }

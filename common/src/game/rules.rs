@@ -26,7 +26,7 @@ pub struct Rules<B> {
     /// The indices of the roles that slide.
     pub(crate) slider_roles: Vec<usize>,
     /// The promoted steppers, grouped by how they move.
-    pub(crate) gaits: Vec<Gait>,
+    pub(crate) gaits: Vec<Gait<B>>,
     /// The kinds whose drop is restricted beyond standing: by file or by mate.
     pub(crate) restricted_kinds: Vec<usize>,
     /// Whence squares are attacked.

@@ -98,10 +98,15 @@ pub(super) fn certify<B: Bits, T: Trail + Default>(
 /// pass until the present ones stand on their first squares.
 fn finish<B: Bits>(rules: &Rules<B>, board: &mut Position<B>, trail: &mut impl Trail) -> bool {
     let mut walks = WALKS.iter();
+    let mut last = None;
     while board.occupied() != board.kinds[0] {
-        let moved = match take_some(rules, board, trail) {
-            Attempt::Taken => true,
+        let moved = match take_some(rules, board, last, trail) {
+            Attempt::Taken(shuttles) => {
+                last = Some(shuttles);
+                true
+            }
             Attempt::Stuck(shuttles) => {
+                last = None;
                 walks.any(|walk| walk_away(rules, board, shuttles, walk, trail))
             }
             Attempt::NoShuttles => false,
@@ -115,8 +120,8 @@ fn finish<B: Bits>(rules: &Rules<B>, board: &mut Position<B>, trail: &mut impl T
 
 /// How an attempt to take pieces off a board ended.
 enum Attempt {
-    /// Some went.
-    Taken,
+    /// Some went, as many as can with these shuttles.
+    Taken([Shuttle; 2]),
     /// No piece could go, whatever shuttles were tried; those were the first.
     Stuck([Shuttle; 2]),
     /// Some side cannot pass.
@@ -127,28 +132,34 @@ enum Attempt {
 /// less to let the Kings walk.
 const PAIRS: usize = 3;
 
-/// Takes as many pieces as can go.
+/// Takes as many pieces as can go; `last`: shuttles with which none can.
 fn take_some<B: Bits>(
     rules: &Rules<B>,
     board: &mut Position<B>,
+    last: Option<[Shuttle; 2]>,
     trail: &mut impl Trail,
 ) -> Attempt {
     let (mut first, mut tried) = (None, 0);
     let whole = *board;
     let tries = for_each_pair(rules, &whole, |shuttles| {
-        let mut quiet = Quiet::new(rules, board, shuttles, trail);
-        let taken = quiet.take_pieces(trail);
-        quiet.leave(trail);
         tried += 1;
         first.get_or_insert(shuttles);
-        if taken || tried == PAIRS {
-            ControlFlow::Break(taken)
+        if last != Some(shuttles) {
+            let mut quiet = Quiet::new(rules, board, shuttles, trail);
+            let taken = quiet.take_pieces(trail);
+            quiet.leave(trail);
+            if taken {
+                return ControlFlow::Break(Some(shuttles));
+            }
+        }
+        if tried == PAIRS {
+            ControlFlow::Break(None)
         } else {
             ControlFlow::Continue(())
         }
     });
     match (tries, first) {
-        (ControlFlow::Break(true), _) => Attempt::Taken,
+        (ControlFlow::Break(Some(shuttles)), _) => Attempt::Taken(shuttles),
         (_, Some(first)) => Attempt::Stuck(first),
         (_, None) => Attempt::NoShuttles,
     }

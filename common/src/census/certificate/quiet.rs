@@ -65,33 +65,44 @@ impl<'a, B: Bits> Quiet<'a, B> {
             let shields = lines(self.rules, self.board, &self.targets);
             self.undrop_all(droppable(self.board) & !shields, trail);
             let promoted = self.board.promoted & !shields;
+            let mut stuck = B::EMPTY;
             if !promoted.is_empty() {
-                for side in Side::BOTH {
-                    self.lead_home(side, promoted & self.board.of(side), trail);
-                }
+                stuck = self.lead_home(promoted, trail);
             }
-            if self.board.occupied() == before && !self.free_one(shields, trail) {
+            if self.board.occupied() == before && !self.free_one(shields, stuck, trail) {
                 return before != all;
             }
         }
     }
 
     /// Leads promoted pieces home, those that move alike together. Each of them can go alone past all
-    /// others as they stand, so they can go one after the other.
-    fn lead_home(&mut self, side: Side, pieces: B, trail: &mut impl Trail) {
+    /// others as they stand, so they can go one after the other. Returns those that could not go though
+    /// nobody else that moves so was to go with them.
+    fn lead_home(&mut self, pieces: B, trail: &mut impl Trail) -> B {
         let rules = self.rules;
+        let mut stuck = B::EMPTY;
         for gait in &rules.gaits {
-            let mut alike = B::EMPTY;
-            for &index in &gait.roles {
-                alike |= rules.roles[index].of(self.board);
+            let alike = gait.of(self.board) & pieces;
+            if alike.is_empty() {
+                continue;
             }
-            alike &= pieces;
-            if !alike.is_empty() {
-                let free = rules.board & !self.board.occupied() & !self.reserved;
+            for side in Side::BOTH {
+                let alike = alike & self.board.of(side);
+                if alike.is_empty() {
+                    continue;
+                }
+                let mut free = rules.board & !self.board.occupied() & !self.reserved;
+                if !alike.is_many() {
+                    free |= alike;
+                }
                 let gone = Flood::new(self, side, gait, alike, free).run(trail);
                 remove(self.board, gone);
+                if gone.is_empty() && !alike.is_many() {
+                    stuck |= alike;
+                }
             }
         }
+        stuck
     }
 
     /// The files on which a side has as many unpromoted pieces of a kind as it may.
@@ -118,9 +129,9 @@ impl<'a, B: Bits> Quiet<'a, B> {
     }
 
     /// Takes off one piece that stands on a line to a King but is not the last to shield it, or one whose
-    /// way leads over its own square.
-    fn free_one(&mut self, shields: B, trail: &mut impl Trail) -> bool {
-        for square in self.board.occupied().squares() {
+    /// way leads over its own square; `stuck`: pieces known to have no way.
+    fn free_one(&mut self, shields: B, stuck: B, trail: &mut impl Trail) -> bool {
+        for square in (self.board.occupied() & !stuck).squares() {
             if shields.has(square) && self.is_last_shield(square) {
                 continue;
             }
