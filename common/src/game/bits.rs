@@ -82,26 +82,36 @@ pub trait Bits:
 
     /// The squares in ascending order.
     #[inline]
-    fn squares(self) -> Squares<Self> {
-        Squares(self)
+    fn squares(self) -> Squares {
+        Squares {
+            words: self.words(),
+        }
     }
 }
 
 /// The squares of a set in ascending order.
 #[derive(Clone, Debug)]
-pub struct Squares<B>(B);
+pub struct Squares {
+    words: [u64; 2],
+}
 
-impl<B: Bits> Iterator for Squares<B> {
+impl Iterator for Squares {
     type Item = usize;
 
     #[inline]
     fn next(&mut self) -> Option<usize> {
-        if self.0.is_empty() {
-            return None;
+        let [low, high] = &mut self.words;
+        if *low != 0 {
+            let square = low.trailing_zeros() as usize;
+            *low &= *low - 1;
+            Some(square)
+        } else if *high != 0 {
+            let square = high.trailing_zeros() as usize + 64;
+            *high &= *high - 1;
+            Some(square)
+        } else {
+            None
         }
-        let square = self.0.first();
-        self.0 = self.0.rest();
-        Some(square)
     }
 }
 
@@ -168,6 +178,12 @@ impl Bits for u128 {
         1 << square
     }
     #[inline]
+    fn has(self, square: usize) -> bool {
+        let [low, high] = self.words();
+        let word = if square < 64 { low } else { high };
+        word >> (square % 64) & 1 == 1
+    }
+    #[inline]
     fn count(self) -> u32 {
         self.count_ones()
     }
@@ -210,5 +226,38 @@ impl Bits for u128 {
     #[inline]
     fn plus(self, other: Self) -> Self {
         self.wrapping_add(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn squares_come_back<B: Bits>(squares: &[usize]) {
+        let mut set = B::EMPTY;
+        for &square in squares {
+            set |= B::bit(square);
+        }
+        assert_eq!(set.squares().collect::<Vec<_>>(), squares);
+        for square in 0..B::CAPACITY {
+            assert_eq!(set.has(square), squares.contains(&square), "{square}");
+        }
+        let turned = set
+            .rotated(3)
+            .squares()
+            .map(|s| (s + B::CAPACITY - 3) % B::CAPACITY);
+        let mut turned: Vec<usize> = turned.collect();
+        turned.sort_unstable();
+        assert_eq!(turned, squares);
+    }
+
+    #[test]
+    fn a_set_holds_the_squares_put_into_it() {
+        squares_come_back::<u64>(&[]);
+        squares_come_back::<u64>(&[0, 1, 31, 62, 63]);
+        squares_come_back::<u128>(&[]);
+        squares_come_back::<u128>(&[5]);
+        squares_come_back::<u128>(&[64, 100, 127]);
+        squares_come_back::<u128>(&[0, 62, 63, 64, 65, 126, 127]);
     }
 }

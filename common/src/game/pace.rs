@@ -53,25 +53,72 @@ impl<B: Bits> Pace<B> {
             let seeds = enter & set.rotated(1);
             return set | seeds | (enter & !enter.plus(seeds));
         }
-        let (mut found, mut runs) = (set, enter);
-        for steps in [1, 2] {
-            found |= runs & self.rotated(found, steps);
-            runs &= self.rotated(runs, steps);
+        if self.distance == -1 {
+            // The same as below by fixed shifts.
+            return doubled(set, enter, |set, steps| set.down(steps));
         }
-        found |= runs & self.rotated(found, 4);
-        found | (enter & self.rotated(found, 1))
+        doubled(set, enter, |set, steps| self.rotated(set, steps))
     }
 
     /// The set so many steps on, if all of them stay on the board.
     #[inline]
-    fn rotated(&self, set: B, steps: i32) -> B {
-        set.rotated((steps * self.distance).cast_unsigned())
+    fn rotated(&self, set: B, steps: u32) -> B {
+        set.rotated(steps.wrapping_mul(self.distance.cast_unsigned()))
     }
+}
+
+/// A set and all that it gets to by up to eight steps over squares of `enter`; `moved` takes a set so
+/// many steps on.
+#[inline]
+fn doubled<B: Bits>(set: B, enter: B, moved: impl Fn(B, u32) -> B) -> B {
+    let (mut found, mut runs) = (set, enter);
+    for steps in [1, 2] {
+        found |= runs & moved(found, steps);
+        runs &= moved(runs, steps);
+    }
+    found |= runs & moved(found, 4);
+    found | (enter & moved(found, 1))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::rules::Rules;
+    use super::super::variant::Variant;
     use super::*;
+
+    /// What each role attacks from each square, by paces and by rays, on boards with some squares taken.
+    fn paces_attack_as_rays_do<B: Bits>(variant: &'static Variant) {
+        let rules = Rules::<B>::new(variant);
+        for round in 1..40 {
+            let mut taken = B::EMPTY;
+            for s in (0..variant.squares()).filter(|s| (s * s + 3 * s) % round > round / 2) {
+                taken |= B::bit(s);
+            }
+            for role in &rules.roles {
+                for side in Side::BOTH {
+                    let mut all = B::EMPTY;
+                    for s in 0..variant.squares() {
+                        let by_rays = rules.attacks(role, side, s, taken);
+                        let free = rules.board & !taken;
+                        let by_paces = rules.attacks_of_all(role, side, B::bit(s), free);
+                        assert_eq!(by_paces, by_rays, "{role:?} {side} {s}");
+                        if taken.has(s) {
+                            all |= by_rays;
+                        }
+                    }
+                    let free = rules.board & !taken;
+                    assert_eq!(rules.attacks_of_all(role, side, taken, free), all);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn paces_attack_as_rays_do_on_both_boards() {
+        paces_attack_as_rays_do::<u128>(&Variant::SHOGI);
+        paces_attack_as_rays_do::<u64>(&Variant::MINISHOGI);
+        paces_attack_as_rays_do::<u128>(&Variant::MINISHOGI);
+    }
 
     #[test]
     fn a_fill_runs_over_free_squares_to_the_edge() {

@@ -4,6 +4,7 @@ use super::bits::Bits;
 use super::march::March;
 use super::pace::Pace;
 use super::position::{Position, Side};
+use super::variant::Variant;
 
 /// A kind, promoted or not: what decides how a piece moves.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct Role<B> {
     pub(crate) march: Option<[March<B>; 2]>,
     /// Its directions, steps and slides, as shifts of sets, by side.
     pub(crate) paces: [Vec<Pace<B>>; 2],
+    /// `shuttles[s]`: where it can step from s and back; the first square of a slide counts as a step.
+    pub(crate) shuttles: Vec<B>,
     /// Its slide directions by side: the index in `Rules::rays`, and whether squares ascend there.
     pub(crate) directions: [Vec<(usize, bool)>; 2],
 }
@@ -54,6 +57,8 @@ pub(crate) struct Gait<B> {
     kinds: Vec<usize>,
     /// Whether they slide.
     pub(crate) slides: bool,
+    /// Whether they slide unpromoted just as they do promoted.
+    pub(crate) slides_alike: bool,
     /// `sees[side][t]`: from where a piece of `side` that moves so, or one of its roles unpromoted, attacks
     /// t on an empty board.
     pub(crate) sees: [Vec<B>; 2],
@@ -63,11 +68,15 @@ pub(crate) struct Gait<B> {
     pub(crate) leapers: Vec<usize>,
     /// The pace straight back, by side.
     pub(crate) retreat: [Option<Pace<B>>; 2],
+    /// All other paces, and that one too if they slide so, by side.
+    pub(crate) others: [Vec<Pace<B>>; 2],
+    /// The kinds among theirs of which a file may hold only so many, unpromoted.
+    pub(crate) limited: Vec<usize>,
 }
 
 impl<B: Bits> Gait<B> {
     /// Groups a variant's roles; each unpromoted one stands before its promoted self.
-    pub(crate) fn group(roles: &[Role<B>]) -> Vec<Gait<B>> {
+    pub(crate) fn group(roles: &[Role<B>], variant: &Variant) -> Vec<Gait<B>> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for (index, role) in roles.iter().enumerate() {
             if !role.promoted {
@@ -82,9 +91,10 @@ impl<B: Bits> Gait<B> {
                 None => groups.push(vec![index]),
             }
         }
-        groups
-            .into_iter()
-            .map(|group| Gait::new(roles, group))
+        let limited = |kind: usize| variant.kinds[kind].file_limit.is_some();
+        let gaits = groups.into_iter();
+        gaits
+            .map(|group| Gait::new(roles, group, limited))
             .collect()
     }
 
@@ -98,7 +108,8 @@ impl<B: Bits> Gait<B> {
         all & position.promoted
     }
 
-    fn new(roles: &[Role<B>], group: Vec<usize>) -> Self {
+    fn new(roles: &[Role<B>], group: Vec<usize>, limited: impl Fn(usize) -> bool) -> Self {
+        let kinds: Vec<usize> = group.iter().map(|&index| roles[index].kind).collect();
         let plain = |&index: &usize| index - 1;
         let straight = |role: usize, side: Side, way: Side| {
             let mut paces = roles[role].paces[side as usize].iter();
@@ -120,6 +131,9 @@ impl<B: Bits> Gait<B> {
         });
         Gait {
             slides: !roles[group[0]].directions[0].is_empty(),
+            slides_alike: group
+                .iter()
+                .all(|index| roles[*index].slides == roles[plain(index)].slides),
             sees,
             ahead: Side::BOTH.map(|side| {
                 let mut paces = group.iter().map(plain);
@@ -127,7 +141,17 @@ impl<B: Bits> Gait<B> {
             }),
             leapers: group.iter().map(plain).filter(leaps).collect(),
             retreat: Side::BOTH.map(|side| straight(group[0], side, side)),
-            kinds: group.iter().map(|&index| roles[index].kind).collect(),
+            others: Side::BOTH.map(|side| {
+                let paces = roles[group[0]].paces[side as usize].iter();
+                let others = paces.filter(|pace| pace.slides || !pace.is_retreat(side));
+                others.copied().collect()
+            }),
+            limited: kinds
+                .iter()
+                .copied()
+                .filter(|&kind| limited(kind))
+                .collect(),
+            kinds,
             roles: group,
         }
     }

@@ -81,14 +81,14 @@ impl<'q, 'a, B: Bits> Flood<'q, 'a, B> {
     }
 
     /// Grounds without the squares from which a piece could attack a King on an empty board: fewer than
-    /// [`grounds`](Self::grounds), never others, and found at a tenth of the cost.
+    /// [`grounds`](Self::grounds), never others, as pieces in between can only hide a King. They are two
+    /// table entries, and wide enough for most.
     fn wide_berth(&self) -> Grounds<B> {
         let [a, b] = self.quiet.targets[self.side.other() as usize];
         let sees = &self.gait.sees[self.side as usize];
         let passable = self.free & !(sees[a] | sees[b]);
         let mut homes = passable;
-        for &index in &self.gait.roles {
-            let kind = self.quiet.rules.roles[index].kind;
+        for &kind in &self.gait.limited {
             homes &= !self.quiet.full_files(self.side, kind);
         }
         Grounds {
@@ -145,11 +145,14 @@ impl<'q, 'a, B: Bits> Flood<'q, 'a, B> {
     /// The same closure as the layers', in any order: every pace spreads what the paces before it have
     /// reached, and pieces that go straight back run along the files at once.
     fn reached(&self, doors: B, passable: B) -> B {
+        let side = self.side as usize;
+        let (retreat, others) = (&self.gait.retreat[side], &self.gait.others[side]);
         let (mut touched, mut flooded) = (doors, doors & passable);
-        let paces = &self.walker().paces[self.side as usize];
-        // Away from home most pieces came straight back along their file.
-        let retreat = &self.gait.retreat[self.side as usize];
+        if flooded.is_empty() {
+            return self.pieces & touched;
+        }
         loop {
+            // Away from home most pieces came straight back along their file.
             let before = flooded;
             if let Some(retreat) = retreat {
                 flooded = retreat.fill(flooded, passable);
@@ -158,7 +161,7 @@ impl<'q, 'a, B: Bits> Flood<'q, 'a, B> {
             if (self.pieces & !touched).is_empty() {
                 return self.pieces;
             }
-            for pace in paces {
+            for pace in others {
                 touched |= pace.shifted(if pace.slides {
                     pace.fill(flooded, self.free)
                 } else {
@@ -201,15 +204,20 @@ impl<'q, 'a, B: Bits> Flood<'q, 'a, B> {
     /// All grounds.
     fn grounds(&self) -> Grounds<B> {
         let quiet = self.quiet;
+        let walker = self.walker();
+        let slides_alike = self.gait.slides_alike;
+        let by_slide = |role| quiet.loud_by_slide(role, self.side, self.others);
+        let shared = by_slide(walker);
         let mut homes = [B::EMPTY; MEMBERS];
         for (homes, role) in homes.iter_mut().zip(self.roles()) {
             if let Some(role) = role {
-                let loud = quiet.loud(role, self.side, self.others);
+                let by_slide = if slides_alike { shared } else { by_slide(role) };
+                let loud = quiet.loud_by_step(role, self.side) | by_slide;
                 *homes = self.free & !loud & !quiet.full_files(self.side, role.kind);
             }
         }
         Grounds {
-            passable: self.free & !quiet.loud(self.walker(), self.side, self.others),
+            passable: self.free & !shared & !quiet.loud_by_step(walker, self.side),
             homes: Homes::ByRole(homes),
         }
     }
@@ -224,16 +232,21 @@ impl<'q, 'a, B: Bits> Flood<'q, 'a, B> {
         })
     }
 
-    /// The squares from which a piece of every role gets home by one return, unpromoted.
+    /// The squares from which a piece of every role gets home by one return, unpromoted: at least those
+    /// of them on which one of the pieces stands or may stop.
     fn doors(&self, grounds: &Grounds<B>) -> B {
         let (rules, side) = (self.quiet.rules, self.side);
         let zone = rules.zone[side as usize];
-        let mut doors = rules.board;
+        let of_use = grounds.passable | self.pieces;
+        let mut doors = of_use;
         for (member, role) in self.roles().enumerate() {
             let Some(role) = role else { continue };
             let homes = grounds.homes.of(member);
-            let mut own = rules.attacks_of_all(role, side, homes, self.free) & zone;
-            if role.retreats {
+            let mut own = B::EMPTY;
+            if !(of_use & zone).is_empty() {
+                own = rules.attacks_of_all(role, side, homes, self.free) & zone;
+            }
+            if role.retreats && !(homes & zone).is_empty() {
                 own |= rules.attacks_of_all(role, side, homes & zone, self.free);
             }
             doors &= own;

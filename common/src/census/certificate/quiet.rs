@@ -57,22 +57,33 @@ impl<'a, B: Bits> Quiet<'a, B> {
     /// Takes piece after piece off the board, as far as it goes; whether any went.
     pub(super) fn take_pieces(&mut self, trail: &mut impl Trail) -> bool {
         let all = self.board.occupied();
-        loop {
-            let before = self.board.occupied();
-            if before.is_empty() {
-                return before != all;
-            }
-            let shields = lines(self.rules, self.board, &self.targets);
-            self.undrop_all(droppable(self.board) & !shields, trail);
-            let promoted = self.board.promoted & !shields;
-            let mut stuck = B::EMPTY;
-            if !promoted.is_empty() {
-                stuck = self.lead_home(promoted, trail);
-            }
-            if self.board.occupied() == before && !self.free_one(shields, stuck, trail) {
-                return before != all;
-            }
+        while !self.board.occupied().is_empty() && self.take_all_at_hand(trail) {}
+        let left = self.board.occupied();
+        for kind in &mut self.board.kinds {
+            *kind &= left;
         }
+        left != all
+    }
+
+    /// Takes all pieces that can go as they stand, or one of the others; whether any went.
+    fn take_all_at_hand(&mut self, trail: &mut impl Trail) -> bool {
+        let before = self.board.occupied();
+        let shields = lines(self.rules, self.board, &self.targets);
+        self.undrop_all(droppable(self.board) & !shields, trail);
+        let promoted = self.board.promoted & !shields;
+        let mut stuck = B::EMPTY;
+        if !promoted.is_empty() {
+            stuck = self.lead_home(promoted, trail);
+        }
+        self.board.occupied() != before || self.free_one(shields, stuck, trail)
+    }
+
+    /// Takes pieces off. That they are of their kinds is not forgotten until all have gone that can: a
+    /// square that is empty is asked for no kind.
+    fn take(&mut self, squares: B) {
+        self.board.sides[0] &= !squares;
+        self.board.sides[1] &= !squares;
+        self.board.promoted &= !squares;
     }
 
     /// Leads promoted pieces home, those that move alike together. Each of them can go alone past all
@@ -96,7 +107,7 @@ impl<'a, B: Bits> Quiet<'a, B> {
                     free |= alike;
                 }
                 let gone = Flood::new(self, side, gait, alike, free).run(trail);
-                remove(self.board, gone);
+                self.take(gone);
                 if gone.is_empty() && !alike.is_many() {
                     stuck |= alike;
                 }
@@ -125,7 +136,7 @@ impl<'a, B: Bits> Quiet<'a, B> {
         for side in Side::BOTH {
             trail.undrop_all(side, squares & self.board.of(side));
         }
-        remove(self.board, squares);
+        self.take(squares);
     }
 
     /// Takes off one piece that stands on a line to a King but is not the last to shield it, or one whose
@@ -171,23 +182,36 @@ impl<'a, B: Bits> Quiet<'a, B> {
         let piece = B::bit(square);
         let free = rules.board & !(self.board.occupied() & !piece) & !self.reserved;
         let gone = Flood::new(self, side, gait, piece, free).run(trail);
-        remove(self.board, gone);
+        self.take(gone);
         !gone.is_empty()
     }
 
     /// The squares on which a piece of `side` in a role would attack the opposing King in some phase.
     pub(super) fn loud(&self, role: &Role<B>, side: Side, occupied: B) -> B {
+        let by_step = self.loud_by_step(role, side);
+        if role.directions[0].is_empty() {
+            by_step
+        } else {
+            by_step | self.loud_by_slide(role, side, occupied)
+        }
+    }
+
+    /// Those on which it would do so by a step.
+    pub(super) fn loud_by_step(&self, role: &Role<B>, side: Side) -> B {
+        let turned = side.other() as usize;
+        let [a, b] = self.targets[turned];
+        role.steps[turned][a] | role.steps[turned][b]
+    }
+
+    /// Those on which it would do so by a slide.
+    pub(super) fn loud_by_slide(&self, role: &Role<B>, side: Side, occupied: B) -> B {
         let turned = side.other();
         let [a, b] = self.targets[turned as usize];
-        if role.directions[0].is_empty() {
-            let steps = &role.steps[turned as usize];
-            return steps[a] | steps[b];
-        }
-        let found = self.rules.attacks(role, turned, a, occupied);
+        let found = self.rules.slides(role, turned, a, occupied);
         if a == b {
             found
         } else {
-            found | self.rules.attacks(role, turned, b, occupied)
+            found | self.rules.slides(role, turned, b, occupied)
         }
     }
 }
@@ -201,10 +225,12 @@ pub(super) fn lines<B: Bits, const N: usize>(
     let mut found = B::EMPTY;
     let sliders = rules.sliders(board);
     for side in Side::BOTH {
-        for &target in &targets[side.other() as usize] {
-            let aiming = rules.aiming(&sliders, board.of(side), side, target);
-            for slider in aiming.squares() {
-                found |= rules.between(slider, target);
+        for slider in (sliders & board.of(side)).squares() {
+            let reach = rules.role_at(board, slider).slides[side as usize][slider];
+            for &target in &targets[side.other() as usize] {
+                if reach.has(target) {
+                    found |= rules.between(slider, target);
+                }
             }
         }
     }
