@@ -40,16 +40,15 @@ pub(super) fn targets(kings: [Square; 2], shuttles: &[Shuttle; 2]) -> Targets {
     })
 }
 
+/// Every square that a shuttle uses.
+fn moving<B: Bits>(shuttles: &[Shuttle; 2]) -> B {
+    let [[a, b], [c, d]] = [shuttles[0].squares, shuttles[1].squares];
+    B::bit(a) | B::bit(b) | B::bit(c) | B::bit(d)
+}
+
 /// Every square that a King or a shuttle uses in some phase.
 pub(super) fn reserved<B: Bits>(kings: [Square; 2], shuttles: &[Shuttle; 2]) -> B {
-    let mut found = B::EMPTY;
-    for side in 0..2 {
-        found |= B::bit(kings[side]);
-        for square in shuttles[side].squares {
-            found |= B::bit(square);
-        }
-    }
-    found
+    moving::<B>(shuttles) | B::bit(kings[0]) | B::bit(kings[1])
 }
 
 /// The most candidates of one side.
@@ -62,12 +61,14 @@ struct Candidates {
 }
 
 impl Candidates {
+    const NONE: Candidates = Candidates {
+        list: [None; CANDIDATES],
+        count: 0,
+    };
+
     /// The King with each of his safe squares.
     fn of_king<B: Bits>(kings: [Square; 2], safe: [B; 2], side: Side) -> Self {
-        let mut found = Candidates {
-            list: [None; CANDIDATES],
-            count: 0,
-        };
+        let mut found = Candidates::NONE;
         let king = Piece {
             side,
             kind: 0,
@@ -181,7 +182,7 @@ pub(super) fn for_each_pair<B: Bits, T>(
         for w in white.iter() {
             let pair = [b, w];
             let both_kings = b.piece.kind == 0 && w.piece.kind == 0;
-            if !both_kings && is_quiet(rules, board, kings, &pair) {
+            if !both_kings && is_quiet(rules, board, kings, &pair, reserved(kings, &pair)) {
                 visit(pair)?;
             }
         }
@@ -189,18 +190,43 @@ pub(super) fn for_each_pair<B: Bits, T>(
     ControlFlow::Continue(())
 }
 
-/// Whether no King is attacked in any phase, seeing through Kings and shuttles.
+/// Visits pairs of shuttles, no Kings, for which the configuration is quiet only because a King shields the
+/// other one: the Kings must stand still.
+pub(super) fn for_each_pair_beside_kings<B: Bits, T>(
+    rules: &Rules<B>,
+    board: &Position<B>,
+    mut visit: impl FnMut([Shuttle; 2]) -> ControlFlow<T>,
+) -> ControlFlow<T> {
+    let kings = Side::BOTH.map(|side| board.king(side));
+    let [black, white] = Side::BOTH.map(|side| {
+        let mut found = Candidates::NONE;
+        found.add_others(rules, board, kings, side);
+        found
+    });
+    for b in black.iter() {
+        for w in white.iter() {
+            let pair = [b, w];
+            if is_quiet(rules, board, kings, &pair, moving(&pair)) {
+                visit(pair)?;
+            }
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// Whether no King is attacked in any phase, seeing through these squares.
 fn is_quiet<B: Bits>(
     rules: &Rules<B>,
     board: &Position<B>,
     kings: [Square; 2],
     shuttles: &[Shuttle; 2],
+    through: B,
 ) -> bool {
     let [black, white] = shuttles;
     if black.squares[1] == white.squares[1] {
         return false;
     }
-    let occupied = board.occupied() & !reserved::<B>(kings, shuttles);
+    let occupied = board.occupied() & !through;
     let targets = targets(kings, shuttles);
     let ring = &rules.roles[0].steps[0];
     Side::BOTH.into_iter().all(|side| {
