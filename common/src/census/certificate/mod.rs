@@ -57,15 +57,15 @@
 //! Counted over 4,000 positions of each game that passed the filters, a whole verdict takes 8,100
 //! instructions in shogi and 8,200 in mini shogi, and one in 700 and one in 100 comes to the complete
 //! search. Nine of ten reachable positions of shogi are emptied by one pair of shuttles; in mini shogi the
-//! positions in which Kings have to walk, a fifth, take half of the time. What paid: the prelude (without it half of shogi's boards have no room for a King to
-//! shuttle), sets instead of squares wherever pieces move alike, ways home in a wide berth of the Kings
-//! tried first, no question asked twice of the same piece or the same shuttles, other pairs of shuttles
-//! before the Kings walk (a third of mini shogi's instructions), a search that asks for a certificate as
-//! soon as it finds an ancestor (a rare search then takes 50 us, not 900), and Kings that stand still where
-//! one shields the other (of 400,000 verdicts in shogi 43 took more than 30 us, one of them 1.2 ms; now
-//! none). What did not pay: taking
-//! sliders first, looking at the lines again before promoted pieces go, more or fewer pairs of shuttles,
-//! and other machine instructions (a twentieth).
+//! positions in which Kings have to walk, a fifth, take half of the time. What paid: the prelude (without
+//! it half of shogi's boards have no room for a King to shuttle), sets instead of squares wherever pieces
+//! move alike, ways home in a wide berth of the Kings tried first, no question asked twice of the same
+//! piece or the same shuttles, other pairs of shuttles before the Kings walk (a third of mini shogi's
+//! instructions), a search that asks for a certificate as soon as it finds an ancestor (a rare search then
+//! takes 50 us, not 900), and Kings that stand still where one shields the other (of 400,000 verdicts in
+//! shogi 43 took more than 30 us, one of them 1.2 ms; now none). What did not pay: taking sliders first,
+//! looking at the lines again before promoted pieces go, more or fewer pairs of shuttles, and other
+//! machine instructions (a twentieth).
 
 mod flood;
 mod quiet;
