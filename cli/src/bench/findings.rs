@@ -37,6 +37,15 @@ pub(crate) struct Measured {
     pub(super) scaling: Option<Scaling>,
 }
 
+impl Measured {
+    /// The digest of the stretch, where a part that was measured computed it.
+    pub(super) fn digest(&self) -> Option<&'static str> {
+        let pipeline = |figure: &Figure| figure.label.name == "pipeline";
+        let computed = self.scaling.is_some() || self.figures.iter().any(pipeline);
+        computed.then_some(self.known.digest)
+    }
+}
+
 /// What one figure of a stage is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label {

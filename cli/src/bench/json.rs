@@ -33,7 +33,7 @@ fn game(measured: &Measured) -> Value {
         "first_block": measured.known.first_block,
         "blocks": BLOCKS,
         "samples": BLOCKS * BLOCK,
-        "digest": measured.known.digest,
+        "digest": measured.digest(),
         "stages": measured.figures.iter().map(figure).collect::<Vec<_>>(),
         "scaling": measured.scaling.as_ref().map(scaling),
     })

@@ -9,6 +9,7 @@ use super::findings::{Figure, Findings, Measured};
 use super::known::{BLOCKS, SEED};
 use super::rounds::Spread;
 use super::scaling::Scaling;
+use crate::quantity::counted;
 
 pub(crate) fn render(findings: &Findings, measured: &Measured) -> String {
     let mut text = String::new();
@@ -21,22 +22,25 @@ pub(crate) fn render(findings: &Findings, measured: &Measured) -> String {
         grouped(known.first_block + BLOCKS - 1),
         grouped(BLOCKS * BLOCK),
     );
+    row(
+        &mut text,
+        [
+            "stage", "arm", "clock", "median", "least", "greatest", "rounds", "per",
+        ],
+    );
+    for figure in &measured.figures {
+        stage(&mut text, figure);
+    }
     if !measured.figures.is_empty() {
-        row(
-            &mut text,
-            [
-                "stage", "arm", "clock", "median", "least", "greatest", "rounds", "per",
-            ],
-        );
-        for figure in &measured.figures {
-            stage(&mut text, figure);
-        }
         text.push('\n');
     }
     if let Some(measured) = &measured.scaling {
         scaling(&mut text, measured, findings.arm);
     }
-    let _ = writeln!(text, "All answers as known; digest {}\n", known.digest);
+    let _ = match measured.digest() {
+        Some(digest) => writeln!(text, "All answers as known; digest {digest}\n"),
+        None => writeln!(text, "All answers as known\n"),
+    };
     text
 }
 
@@ -74,30 +78,20 @@ fn scaling(text: &mut String, scaling: &Scaling, arm: Arm) {
         ratio,
         loop_ratio,
     } = scaling;
-    let mut line = |words: &str, spread: &Spread, show: fn(f64) -> String| {
+    let mut line = |words: &str, arm: &str, spread: &Spread, show: fn(f64) -> String| {
         let shown = [spread.median, spread.least, spread.greatest].map(show);
         let rounds = spread.rounds.to_string();
         let [median, least, greatest] = &shown;
         row(
             text,
-            [
-                words,
-                arm.name(),
-                "wall",
-                median,
-                least,
-                greatest,
-                &rounds,
-                "",
-            ],
+            [words, arm, "wall", median, least, greatest, &rounds, ""],
         );
     };
-    line("samples a second, 1 thread", one, whole);
-    let words = format!("samples a second, {threads} threads");
-    line(&words, all, whole);
-    line("ratio of the two", ratio, times);
-    let words = format!("ratio of bare arithmetic, {threads} threads");
-    line(&words, loop_ratio, times);
+    line("samples a second, 1 thread", arm.name(), one, whole);
+    let words = format!("samples a second, {}", counted(*threads as u64, "thread"));
+    line(&words, arm.name(), all, whole);
+    line("ratio of the two", arm.name(), ratio, times);
+    line("the same of bare arithmetic", "", loop_ratio, times);
     text.push('\n');
 }
 

@@ -40,7 +40,8 @@ pub(super) struct Args {
     #[arg(value_parser = variant::parse)]
     variant: Option<&'static Variant>,
 
-    /// How long each stage may take at most, in seconds; a first round there is in any case.
+    /// How long each stage may take at most, in seconds; a first round there is in any case, and of all
+    /// threads against one there are five pairs, however long.
     #[arg(
         long,
         value_name = "S",
@@ -64,7 +65,7 @@ pub(super) struct Args {
     #[arg(short = 't', long, value_name = "T", value_parser = threads, allow_hyphen_values = true)]
     threads: Option<usize>,
 
-    /// Measure this arm of the funnel alone: portable or avx2+bmi2.
+    /// Measure the funnel and the pipeline on this arm alone: portable or avx2+bmi2.
     #[arg(long, value_name = "ARM", value_parser = arm)]
     arm: Option<Arm>,
 

@@ -60,11 +60,14 @@ impl Explanation {
             }
             Outcome::Reachable => {
                 let path = Path::of(rules, position, &judges.prove(position, None).path)?;
-                explanation.lines.push(format!(
+                explanation.lines.push(if path.moves.is_empty() {
+                    "Only the two Kings are on the board: it needs no move.".to_owned()
+                } else {
+                    format!(
                     "{} from {}, where only the two Kings are on the board, each checked by the forward rules:",
                     counted(path.moves.len(), "legal move leads here", "legal moves lead here"),
                     path.start
-                ));
+                )});
                 explanation.path = Some(path);
             }
             Outcome::Undecided => {}

@@ -107,11 +107,19 @@ fn mini_shogi_is_told_line_by_line() {
         "samples a second, 1 thread",
         "samples a second, 2 threads",
         "ratio of the two",
-        "ratio of bare arithmetic, 2 threads",
+        "the same of bare arithmetic",
         "All answers as known; digest 22124789d49af5b7221e2f0793fa6b69",
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
+}
+
+/// A digest is told only by a run that computed it.
+#[test]
+fn parts_that_compute_no_digest_tell_none() {
+    let told = done(bench(&["minishogi", "--only", "draws", "--rounds", "1"]));
+    assert!(told.contains("All answers as known"), "{told}");
+    assert!(!told.contains("digest"), "{told}");
 }
 
 #[test]
