@@ -11,7 +11,7 @@ use crate::invalid::{length, present, text, variant, within, word};
 use crate::{Invalid, v1};
 
 /// The most bytes of an owner's name.
-const OWNER: usize = 200;
+pub(crate) const OWNER: usize = 200;
 
 /// The most bytes of a reason.
 const WHY: usize = 1_000;
@@ -38,6 +38,12 @@ pub struct Worker {
     pub silent: Duration,
     /// Whether it was told to leave.
     pub drained: bool,
+    /// How many segments count with a tally of its.
+    pub accepted: u64,
+    /// How many of those another owner, or the operator, got as well.
+    pub audited: u64,
+    /// How many of its tallies differ from what counts now, or from what others got where that is open.
+    pub disagreed: u64,
 }
 
 /// Workers as a message.
@@ -52,6 +58,9 @@ pub fn workers_response(workers: &[Worker]) -> v1::WorkersResponse {
         leases: one.leases,
         silent_ms: u64::try_from(one.silent.as_millis()).unwrap_or(u64::MAX),
         drained: one.drained,
+        accepted: one.accepted,
+        audited: one.audited,
+        disagreed: one.disagreed,
     });
     v1::WorkersResponse {
         workers: workers.collect(),
@@ -77,6 +86,9 @@ pub fn workers(message: v1::WorkersResponse) -> Result<Vec<Worker>, Invalid> {
             leases: one.leases,
             silent: Duration::from_millis(one.silent_ms),
             drained: one.drained,
+            accepted: one.accepted,
+            audited: within(&at("audited"), one.audited, 0..=one.accepted)?,
+            disagreed: one.disagreed,
         })
     });
     workers.collect()

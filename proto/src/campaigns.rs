@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kazoe_common::census::{Block, Campaign, Cut, Segment, Tally};
+use kazoe_common::census::{BLOCK, Block, Campaign, Cut, Segment, Tally, Witness};
 
 use crate::census::{self, campaign_id};
 use crate::invalid::{length, present, text, variant, within};
@@ -254,6 +254,8 @@ pub struct Snapshot {
     pub accepted_samples: u64,
     /// Accepted and undisputed segments of which an audit arrived.
     pub audited: u64,
+    /// How many workers hold leases of it.
+    pub workers: u32,
 }
 
 /// A snapshot as a message.
@@ -280,6 +282,7 @@ pub fn snapshot_message(snapshot: &Snapshot) -> v1::Snapshot {
         }),
         accepted_samples: snapshot.accepted_samples,
         audited: snapshot.audited,
+        workers: snapshot.workers,
     }
 }
 
@@ -315,6 +318,7 @@ pub fn snapshot(field: &str, message: Option<v1::Snapshot>) -> Result<Snapshot, 
             counted..=cut.samples,
         )?,
         audited: within(&at("audited"), message.audited, 0..=counts.accepted)?,
+        workers: message.workers,
     })
 }
 
@@ -373,6 +377,8 @@ pub struct Findings {
     pub snapshot: Snapshot,
     /// Who computed it.
     pub builds: Vec<BuildShare>,
+    /// The prefix's paths, ascending by index, each of another block.
+    pub paths: Vec<Witness>,
 }
 
 /// What a report is made from, as a message.
@@ -391,6 +397,7 @@ pub fn report_response(findings: &Findings) -> v1::ReportResponse {
         campaign: Some(record_message(&findings.record)),
         snapshot: Some(snapshot_message(&findings.snapshot)),
         builds: builds.collect(),
+        paths: findings.paths.iter().map(census::witness_message).collect(),
     }
 }
 
@@ -421,9 +428,38 @@ pub fn findings(message: v1::ReportResponse) -> Result<Findings, Invalid> {
     });
     Ok(Findings {
         builds: builds.collect::<Result<_, Invalid>>()?,
+        paths: paths(&snapshot, message.paths)?,
         snapshot,
         record,
     })
+}
+
+/// The paths of a snapshot's prefix that messages say.
+fn paths(snapshot: &Snapshot, messages: Vec<v1::Witness>) -> Result<Vec<Witness>, Invalid> {
+    let cut = &snapshot.cut;
+    let samples = cut
+        .samples
+        .min(snapshot.prefix_segments * cut.segment_samples());
+    let mut paths: Vec<Witness> = Vec::with_capacity(messages.len());
+    for (place, message) in messages.into_iter().enumerate() {
+        let field = format!("paths[{place}]");
+        let path = census::witness(&field, message)?;
+        let wrong = if !matches!(path, Witness::Path { .. }) {
+            "it is no path"
+        } else if path.index() >= samples {
+            "it lies behind the prefix"
+        } else if paths
+            .last()
+            .is_some_and(|last| last.index() / BLOCK >= path.index() / BLOCK)
+        {
+            "paths ascend, each of another block"
+        } else {
+            paths.push(path);
+            continue;
+        };
+        return Err(Invalid::new(field, wrong));
+    }
+    Ok(paths)
 }
 
 /// A piece of a ledger file, as a message says it.

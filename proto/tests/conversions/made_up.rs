@@ -142,8 +142,8 @@ pub(crate) fn record() -> impl Strategy<Value = Record> {
 
 /// A snapshot of a campaign that is cut so.
 pub(crate) fn snapshot(campaign: String, cut: Cut) -> impl Strategy<Value = Snapshot> {
-    (0..=cut.segments(), any::<u64>(), any::<u64>()).prop_flat_map(
-        move |(prefix_segments, aside, revision)| {
+    (0..=cut.segments(), any::<u64>(), any::<u64>(), any::<u32>()).prop_flat_map(
+        move |(prefix_segments, aside, revision, workers)| {
             let campaign = campaign.clone();
             let samples = cut.samples.min(prefix_segments * cut.segment_samples());
             let set_aside_samples = aside % (samples + 1);
@@ -161,6 +161,7 @@ pub(crate) fn snapshot(campaign: String, cut: Cut) -> impl Strategy<Value = Snap
                 },
                 accepted_samples: samples,
                 audited: prefix_segments / 2,
+                workers,
             })
         },
     )
@@ -181,11 +182,27 @@ pub(crate) fn findings() -> impl Strategy<Value = Findings> {
                 last_at: i64::from(first) + i64::from(later),
             });
         let snapshot = snapshot(record.campaign.id(), record.cut);
-        (Just(record), snapshot, vec(share, 0..4)).prop_map(|(record, snapshot, builds)| Findings {
-            record,
-            snapshot,
-            builds,
-        })
+        (Just(record), snapshot, vec(share, 0..4), 0..9_u64).prop_map(
+            |(record, snapshot, builds, paths)| {
+                let samples = snapshot.cut.samples;
+                let samples =
+                    samples.min(snapshot.prefix_segments * snapshot.cut.segment_samples());
+                let indices = (0..paths).map(|block| block * BLOCK + block);
+                Findings {
+                    record,
+                    snapshot,
+                    builds,
+                    paths: indices
+                        .filter(|&index| index < samples)
+                        .map(|index| Witness::Path {
+                            index,
+                            length: 3,
+                            expansions: 4,
+                        })
+                        .collect(),
+                }
+            },
+        )
     })
 }
 
@@ -216,9 +233,15 @@ pub(crate) fn worker() -> impl Strategy<Value = Worker> {
         (id(), name(), name()),
         (1..=65_536_u32, 0..99_u64, any::<u32>()),
         (any::<u64>(), any::<bool>()),
+        (any::<u64>(), any::<u64>(), any::<u64>()),
     )
         .prop_map(
-            |((worker, owner, build), (threads, speed, leases), (silent, drained))| Worker {
+            |(
+                (worker, owner, build),
+                (threads, speed, leases),
+                (silent, drained),
+                (accepted, audited, disagreed),
+            )| Worker {
                 worker,
                 owner,
                 build,
@@ -227,6 +250,9 @@ pub(crate) fn worker() -> impl Strategy<Value = Worker> {
                 leases,
                 silent: Duration::from_millis(silent),
                 drained,
+                accepted,
+                audited: audited.min(accepted),
+                disagreed,
             },
         )
 }

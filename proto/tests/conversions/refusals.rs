@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use kazoe_common::census::{BLOCK, Campaign, Cut, Digest, Outcome, Tally, Witness};
 use kazoe_common::game::Variant;
-use kazoe_proto::campaigns::{Counts, Pace, Record, Snapshot, Submission, Submitted, Target};
+use kazoe_proto::campaigns::{
+    Counts, Findings, Pace, Record, Snapshot, Submission, Submitted, Target,
+};
 use kazoe_proto::census::{Finished, MOST_SELF_TESTS};
 use kazoe_proto::work::{Held, Lease, Notice, Offer, Report, Token, Verdict};
 use kazoe_proto::{Invalid, admin, campaigns, census, v1, work};
@@ -114,7 +116,39 @@ fn snapshot() -> Snapshot {
         },
         accepted_samples: 18 * BLOCK,
         audited: 2,
+        workers: 3,
     }
+}
+
+#[test]
+fn paths_of_reports() {
+    let path = |index| Witness::Path {
+        index,
+        length: 3,
+        expansions: 4,
+    };
+    let good = campaigns::report_response(&Findings {
+        record: record(),
+        snapshot: snapshot(),
+        builds: Vec::new(),
+        paths: vec![path(7), path(BLOCK), path(20 * BLOCK - 1)],
+    });
+    spoil(
+        &good,
+        campaigns::findings,
+        &[
+            ("snapshot.campaign", |it| {
+                it.snapshot.as_mut().unwrap().campaign = "0123456789".to_owned();
+            }),
+            ("paths[0].kind", |it| it.paths[0].kind = None),
+            ("paths[1]", |it| it.paths[1].index = BLOCK - 1),
+            ("paths[2]", |it| it.paths[2].index += 1),
+            ("paths[2]", |it| {
+                let depth = v1::witness::Unreachable { depth: 1 };
+                it.paths[2].kind = Some(v1::witness::Kind::Unreachable(depth));
+            }),
+        ],
+    );
 }
 
 #[test]
@@ -270,11 +304,13 @@ fn joins_and_claims() {
         &v1::JoinResponse {
             worker: "w-1".to_owned(),
             heartbeat_ms: 1_000,
+            owner: "a".to_owned(),
         },
         work::joined,
         &[
             ("worker", |it| it.worker = "a b".to_owned()),
             ("heartbeat_ms", |it| it.heartbeat_ms = 0),
+            ("owner", |it| it.owner.clear()),
         ],
     );
     spoil(
@@ -530,6 +566,29 @@ fn operators() {
             ("segment", |it| it.segment = 1 << 50),
         ],
     );
+    let worker = admin::Worker {
+        worker: "w-1".to_owned(),
+        owner: "a".to_owned(),
+        build: "test".to_owned(),
+        threads: 2,
+        samples_per_second: None,
+        leases: 1,
+        silent: Duration::from_secs(1),
+        drained: false,
+        accepted: 5,
+        audited: 2,
+        disagreed: 0,
+    };
+    spoil(
+        &admin::workers_response(&[worker]),
+        admin::workers,
+        &[
+            ("workers[0].worker", |it| it.workers[0].worker.clear()),
+            ("workers[0].owner", |it| it.workers[0].owner.clear()),
+            ("workers[0].threads", |it| it.workers[0].threads = 0),
+            ("workers[0].audited", |it| it.workers[0].audited = 6),
+        ],
+    );
     let drain = v1::DrainRequest {
         worker: "w-1".to_owned(),
     };
@@ -603,6 +662,7 @@ proptest! {
             counts: Some(v1::snapshot::Counts { accepted, ..v1::snapshot::Counts::default() }),
             accepted_samples: accepted,
             audited: accepted,
+            workers: u32::MAX,
         }));
     }
 }

@@ -63,10 +63,10 @@ proptest! {
     #[test]
     fn joins(protocol in 1..9_u32, build in name(),
              tests in vec((campaign(), self_tests(1..=3)), 0..3),
-             worker in id(), heartbeat in millis(100..=3_600_000)) {
+             worker in id(), heartbeat in millis(100..=3_600_000), owner in name()) {
         let join = Join { protocol, build, self_tests: tests };
         prop_assert_eq!(work::join(sent(&work::join_request(&join))).unwrap(), join);
-        let joined = Joined { worker, heartbeat };
+        let joined = Joined { worker, heartbeat, owner };
         prop_assert_eq!(work::joined(sent(&work::join_response(&joined))).unwrap(), joined);
     }
 
@@ -81,6 +81,7 @@ proptest! {
     fn offers(offer in prop_oneof![
         lease().prop_map(Offer::Lease),
         millis(0..=3_600_000).prop_map(Offer::Later),
+        Just(Offer::Leave),
     ]) {
         let message = sent(&work::claim_response(&offer));
         prop_assert_eq!(work::offer(message).unwrap(), offer);
