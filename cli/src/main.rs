@@ -7,6 +7,7 @@ mod commands;
 
 mod position;
 mod quantity;
+mod span;
 mod variant;
 
 mod explain;
@@ -15,6 +16,10 @@ mod bench;
 mod local;
 mod store;
 
+mod database;
+mod office;
+
+mod logging;
 mod progress;
 mod signals;
 

@@ -7,6 +7,8 @@
 //! Each segment of a campaign is at any moment in exactly one [`State`] (invariant I6), and an answer
 //! moves it to exactly one other.
 
+use std::time::Duration;
+
 use kazoe_common::census::{Segment, Tally};
 
 /// Milliseconds since 1970 by the database's clock.
@@ -104,6 +106,28 @@ pub fn choose(
         .chain(stock.unleased.iter().map(fill))
         .take(want)
         .collect()
+}
+
+/// How many segments of `segment_samples` samples take a worker of this speed as long as a lease should;
+/// two if its speed is not known yet. Toward the end, where `left` segments wait for so many
+/// workers, half a fair share of them, so that all have something to do to the last: at least one.
+#[must_use]
+pub fn size(
+    samples_per_second: Option<u64>,
+    segment_samples: u64,
+    lease: Duration,
+    left: u64,
+    workers: u64,
+) -> u32 {
+    const FIRST: u128 = 2;
+    const MOST: u128 = 4096;
+    let wanted = samples_per_second.map_or(FIRST, |speed| {
+        let samples = u128::from(speed) * lease.as_millis() / 1000;
+        samples / u128::from(segment_samples.max(1))
+    });
+    let share = u128::from(left / (2 * workers.max(1)));
+    let segments = wanted.min(share).clamp(1, MOST);
+    u32::try_from(segments).unwrap_or(u32::MAX)
 }
 
 /// A tally with whoever sent it.

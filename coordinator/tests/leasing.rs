@@ -1,9 +1,11 @@
 //! The lease decisions without a database: whatever the interleaving, each segment is accepted at most
 //! once (I1), stands in one place (I6), and the campaign ends.
 
+use std::time::Duration;
+
 use kazoe_common::census::{Digest, Tally};
 use kazoe_coordinator::leasing::{
-    DisputedSegment, Docket, Effect, Millis, Purpose, Received, Stock, Verdict, choose, judge,
+    DisputedSegment, Docket, Effect, Millis, Purpose, Received, Stock, Verdict, choose, judge, size,
 };
 use proptest::prelude::{Just, Strategy, prop_oneof, proptest};
 use proptest::{collection, sample};
@@ -368,6 +370,20 @@ impl Model {
             assert!(!cell.docket.disputed || cell.docket.accepted.is_some());
         }
     }
+}
+
+#[test]
+fn leases_follow_the_speed_and_the_end() {
+    let lease = Duration::from_secs(20);
+    // 20 seconds of 10,000 samples a second are 48 segments of 4,096.
+    assert_eq!(size(Some(10_000), 4096, lease, 1 << 40, 3), 48);
+    assert_eq!(size(None, 4096, lease, 1 << 40, 3), 2);
+    assert_eq!(size(Some(1), 4096, lease, 1 << 40, 3), 1);
+    assert_eq!(size(Some(1 << 50), 4096, lease, 1 << 40, 3), 4096);
+    // 60 are left for three: ten each for now.
+    assert_eq!(size(Some(10_000), 4096, lease, 60, 3), 10);
+    assert_eq!(size(Some(10_000), 4096, lease, 1, 3), 1);
+    assert_eq!(size(Some(10_000), 4096, lease, 0, 0), 1);
 }
 
 proptest! {

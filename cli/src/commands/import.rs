@@ -11,7 +11,7 @@ use kazoe_coordinator::ledger_file::{FileError, ImportError, LedgerFile, import}
 use serde_json::json;
 
 use crate::ending::{Ending, Stop};
-use crate::local::{self, Census};
+use crate::local;
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::quantity::counted;
 use crate::store::{self, StoreArgs};
@@ -65,7 +65,7 @@ impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
         let file = open(&self.file)?;
         let counter = Counter::new(&file.header().campaign).map_err(Stop::failed)?;
-        let self_tests = local::self_tests(&Census(counter));
+        let self_tests = local::self_tests(&counter);
         let who = Who {
             owner: self.owner.clone(),
             operator: false,

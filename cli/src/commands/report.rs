@@ -1,6 +1,7 @@
 //! `kazoe report`: what a campaign found.
 
 use crate::ending::{Ending, Stop};
+use crate::office::OfficeArgs;
 use crate::output::Output;
 use crate::report::{Findings, ReportForm};
 use crate::store::{self, StoreArgs};
@@ -16,6 +17,7 @@ Examples:
   kazoe report
   kazoe report shogi --format md > shogi.md
   kazoe report 3f2a --json
+  kazoe report shogi --coordinator http://127.0.0.1:7273
   kazoe report --format csv | grep '^funnel'")]
 pub(super) struct Args {
     /// The campaign: its id or the beginning of it, or a game [default: the newest].
@@ -23,6 +25,9 @@ pub(super) struct Args {
 
     #[command(flatten)]
     store: StoreArgs,
+
+    #[command(flatten)]
+    office: OfficeArgs,
 
     /// How the report is written.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
@@ -41,6 +46,12 @@ impl Args {
             self.format
         };
         store::block_on(async {
+            if self.office.is_named() {
+                let mut office = self.office.open()?;
+                let record = office.find(self.campaign.as_deref()).await?;
+                output.text(&office.findings(&record.id).await?.render(form))?;
+                return Ok(Ending::Done);
+            }
             let ledger = self.store.read().await?;
             let record = store::find(&ledger, self.campaign.as_deref()).await?;
             let findings = Findings::gather(&ledger, record, &self.store).await?;

@@ -10,11 +10,11 @@ pub(crate) mod verify;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use kazoe_common::census::{BLOCK, Block, Campaign, Counter, Cut, Tally, Witness};
+use kazoe_common::census::{Campaign, Counter, Cut};
 use kazoe_coordinator::ledger::{
-    CampaignRecord, Ledger, LedgerError, SelfTest, Snapshot, Submission, Submitted, Who,
+    CampaignRecord, Ledger, LedgerError, SelfTest, Service, Snapshot, Submission, Submitted, Who,
 };
-use kazoe_worker::compute::Count;
+use kazoe_worker::proof;
 use kazoe_worker::session::{Pattern, Progress, SessionError, Summary, work};
 use kazoe_worker::stop::Stop;
 
@@ -32,6 +32,16 @@ pub(crate) fn build() -> String {
     format!("kazoe {}", env!("CARGO_PKG_VERSION"))
 }
 
+/// How many threads this process may use: of the machine's cores those that its control group allows,
+/// or what a batch system gave it.
+pub(crate) fn cores() -> usize {
+    let given = std::env::var("SLURM_CPUS_PER_TASK").ok();
+    given
+        .and_then(|given| given.parse().ok())
+        .filter(|&given| given > 0)
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
 /// Who works here: the one who owns the ledger, and so settles its disputes.
 pub(crate) fn who() -> Who {
     Who {
@@ -42,24 +52,11 @@ pub(crate) fn who() -> Who {
     }
 }
 
-/// The census as the worker wants it.
-#[derive(Debug)]
-pub(crate) struct Census(pub(crate) Counter);
-
-impl Count for Census {
-    fn block(&self, block: Block, samples: u64) -> (Tally, Vec<Witness>) {
-        let count = self.0.block(block, samples);
-        (count.tally, count.witnesses)
-    }
-}
-
-/// What this build computes for the campaign's first two blocks.
-pub(crate) fn self_tests(census: &Census) -> Vec<SelfTest> {
-    (0..2)
-        .map(|block| SelfTest {
-            block,
-            tally: census.block(block, BLOCK).0,
-        })
+/// What this build computes for the campaign's first blocks.
+pub(crate) fn self_tests(counter: &Counter) -> Vec<SelfTest> {
+    let tallies = proof::tallies(counter).into_iter();
+    tallies
+        .map(|(block, tally)| SelfTest { block, tally })
         .collect()
 }
 
@@ -69,13 +66,14 @@ pub(crate) async fn begin<L: Ledger>(
     ledger: &L,
     campaign: Campaign,
     cut: Cut,
-    census: &Census,
+    counter: &Counter,
 ) -> Result<(CampaignRecord, Submitted), LedgerError> {
     let submission = Submission {
         campaign,
         cut,
-        self_tests: self_tests(census),
+        self_tests: self_tests(counter),
         build: build(),
+        service: Service::default(),
     };
     let begun = ledger.submit(&submission).await?;
     ledger.forfeit(&who().worker).await?;
@@ -88,16 +86,16 @@ pub(crate) async fn begin<L: Ledger>(
 pub(crate) async fn run<L: Ledger>(
     ledger: &L,
     campaign: &CampaignRecord,
-    census: Arc<Census>,
+    counter: Arc<Counter>,
     threads: usize,
     stop: Arc<Stop>,
     mut tell: impl FnMut(&Progress, &Snapshot),
 ) -> Result<(Summary, Snapshot), SessionError<LedgerError>> {
     let first = ledger.snapshot(&campaign.id).await;
     let snapshot = RefCell::new(first.map_err(SessionError::Desk)?);
-    let mut desk = LedgerDesk::new(ledger, campaign, who(), &snapshot);
+    let mut desk = LedgerDesk::new(ledger, campaign, who(), counter, &snapshot);
     let tell = |progress: &Progress| tell(progress, &snapshot.borrow());
-    let summary = work(&mut desk, census, Pattern::new(threads), stop, tell).await?;
+    let summary = work(&mut desk, Pattern::new(threads), stop, tell).await?;
     let last = ledger.snapshot(&campaign.id).await;
     Ok((summary, last.map_err(SessionError::Desk)?))
 }

@@ -4,7 +4,7 @@ use kazoe_common::estimate::{Comparison, Folding, PathFigures};
 use num_rational::Ratio;
 use serde_json::{Value, json};
 
-use super::Findings;
+use super::{Findings, Home};
 use crate::output::JSON_VERSION;
 
 pub(super) fn render(findings: &Findings) -> String {
@@ -18,9 +18,13 @@ pub(super) fn document(findings: &Findings) -> Value {
         snapshot,
         report,
         builds,
-        store,
+        home,
     } = findings;
     let campaign = &record.campaign;
+    let where_it_is = match home {
+        Home::Database(_) => "database",
+        Home::Coordinator(_) => "coordinator",
+    };
     let estimates = report.estimates.as_ref().map(|estimates| {
         json!({
             "share": fraction(&estimates.share),
@@ -96,7 +100,7 @@ pub(super) fn document(findings: &Findings) -> Value {
             .iter()
             .map(|build| json!({ "build": build.build, "segments": build.segments }))
             .collect::<Vec<_>>(),
-        "database": store.path.display().to_string(),
+        (where_it_is): home.name(),
         "next": findings.next_command(),
     })
 }

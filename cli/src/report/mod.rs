@@ -10,11 +10,10 @@ pub(crate) mod typed;
 use std::fmt;
 
 use clap::ValueEnum;
-use kazoe_common::census::{Campaign, Tally};
-use kazoe_common::estimate::{Report, Running, numerals};
+use kazoe_common::census::{Campaign, Witness};
+use kazoe_common::estimate::Report;
 use kazoe_common::population::Candidates;
 use kazoe_coordinator::ledger::{BuildShare, CampaignRecord, Ledger, Snapshot, SqliteLedger};
-use num_bigint::BigUint;
 
 use crate::ending::Stop;
 use crate::store::StoreArgs;
@@ -39,7 +38,34 @@ pub(crate) struct Findings {
     snapshot: Snapshot,
     report: Report,
     builds: Vec<BuildShare>,
-    store: StoreArgs,
+    home: Home,
+}
+
+/// Where a campaign is kept.
+#[derive(Clone, Debug)]
+pub(crate) enum Home {
+    /// In a file.
+    Database(StoreArgs),
+    /// With a coordinator at this address.
+    Coordinator(String),
+}
+
+impl Home {
+    /// In a word.
+    fn name(&self) -> String {
+        match self {
+            Home::Database(store) => store.path.display().to_string(),
+            Home::Coordinator(url) => url.clone(),
+        }
+    }
+
+    /// The command that counts so many samples of a campaign.
+    fn command(&self, campaign: &Campaign, samples: Option<u64>) -> String {
+        match self {
+            Home::Database(store) => typed::run(campaign, samples, store),
+            Home::Coordinator(url) => typed::submit(campaign, samples, url),
+        }
+    }
 }
 
 impl Findings {
@@ -52,26 +78,41 @@ impl Findings {
         record: CampaignRecord,
         store: &StoreArgs,
     ) -> Result<Self, Stop> {
-        let candidates = Candidates::new(record.campaign.variant).map_err(Stop::failed)?;
         let snapshot = ledger.snapshot(&record.id).await.map_err(Stop::failed)?;
         let witnesses = ledger
             .witnesses(&record.id, 0..snapshot.prefix.segments)
             .await
             .map_err(Stop::failed)?;
         let builds = ledger.builds(&record.id).await.map_err(Stop::failed)?;
+        let home = Home::Database(store.clone());
+        Findings::new(record, snapshot, &witnesses, builds, home)
+    }
+
+    /// Makes the report of what was found; of the witnesses the paths are enough.
+    ///
+    /// # Errors
+    /// If the population cannot be numbered.
+    pub(crate) fn new(
+        record: CampaignRecord,
+        snapshot: Snapshot,
+        witnesses: &[Witness],
+        builds: Vec<BuildShare>,
+        home: Home,
+    ) -> Result<Self, Stop> {
+        let candidates = Candidates::new(record.campaign.variant).map_err(Stop::failed)?;
         let report = Report::new(
             &record.campaign,
             candidates.size(),
             &candidates.self_mirrored(),
             &snapshot.prefix.counted(),
-            &witnesses,
+            witnesses,
         );
         Ok(Findings {
             record,
             snapshot,
             report,
             builds,
-            store: store.clone(),
+            home,
         })
     }
 
@@ -90,24 +131,9 @@ impl Findings {
         let campaign = &self.record.campaign;
         if self.snapshot.is_complete() {
             let more = self.record.cut.samples.checked_mul(10);
-            typed::run(campaign, more, &self.store)
+            self.home.command(campaign, more)
         } else {
-            typed::run(campaign, Some(self.record.cut.samples), &self.store)
-        }
-    }
-}
-
-/// The running estimate with its interval, or that there is none yet.
-pub(crate) fn running(campaign: &Campaign, size: &BigUint, prefix: &Tally) -> String {
-    match Running::new(campaign, size, prefix) {
-        None => "no estimate yet".to_owned(),
-        Some(now) => {
-            let digits = numerals::significant_digits(&now.interval, 2);
-            format!(
-                "so far {}, anytime-valid 99.73% interval {}",
-                numerals::nearest(&now.estimate, digits),
-                numerals::interval(&now.interval, 2)
-            )
+            self.home.command(campaign, Some(self.record.cut.samples))
         }
     }
 }

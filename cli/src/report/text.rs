@@ -48,7 +48,7 @@ pub(super) fn render(findings: &Findings) -> String {
     line(format!("digest     {}", report.digest));
     line(format!(
         "stored in  {}, revision {}",
-        findings.store.path.display(),
+        findings.home.name(),
         snapshot.revision
     ));
     line(format!("next       {}", findings.next_command()));

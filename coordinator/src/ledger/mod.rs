@@ -10,6 +10,7 @@ mod campaigns;
 mod lease;
 mod migration;
 mod postgres;
+mod registry;
 mod rows;
 mod snapshot;
 mod sqlite;
@@ -24,9 +25,13 @@ use kazoe_common::census::{Block, Segment, Tally, TallyError, Witness};
 
 use crate::leasing::{Millis, Verdict};
 
-pub use campaigns::{CampaignRecord, Pace, SelfTest, Submission, Submitted};
+pub use campaigns::{CampaignRecord, Pace, SelfTest, Service, Submission, Submitted};
 pub use lease::{Delivery, Lease, Lent, Token, TokenError, Who};
 pub use postgres::{ConnectError, PostgresLedger};
+pub use registry::{
+    Credential, LeaseRecord, NewWorker, Overdue, Queued, Role, SecretHash, Whose, WorkerRecord,
+    WorkerStanding,
+};
 pub use snapshot::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, Counts, LogEntry, Prefix, Snapshot,
 };

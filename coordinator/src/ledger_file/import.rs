@@ -8,7 +8,7 @@ use kazoe_common::census::Segment;
 use super::{FileError, LedgerFile};
 use crate::leasing::Verdict;
 use crate::ledger::{
-    CampaignRecord, Delivery, Ledger, LedgerError, SelfTest, Submission, Submitted, Who,
+    CampaignRecord, Delivery, Ledger, LedgerError, SelfTest, Service, Submission, Submitted, Who,
 };
 
 /// Segments in one transaction: what bounds the memory.
@@ -60,6 +60,7 @@ pub async fn import<L: Ledger, R: BufRead>(
         cut: header.cut,
         self_tests,
         build: who.build.clone(),
+        service: Service::default(),
     };
     let file_cut = header.cut;
     let (campaign, submitted) = ledger.submit(&submission).await?;

@@ -13,14 +13,18 @@ mod audit;
 mod campaign_rows;
 mod claim;
 mod connect;
+mod credentials;
 mod deliver;
 mod migrate;
 mod operator;
 mod prefix;
+mod purge;
 mod read;
 mod results;
 mod retry;
+mod schedule;
 mod submit;
+mod workers;
 
 use std::future::Future;
 use std::ops::Range;

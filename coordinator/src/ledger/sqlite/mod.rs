@@ -391,7 +391,7 @@ mod full_disk {
     use sqlx::AssertSqlSafe;
 
     use super::SqliteLedger;
-    use crate::ledger::{Delivery, Ledger, LedgerError, StorageFault, Submission, Who};
+    use crate::ledger::{Delivery, Ledger, LedgerError, Service, StorageFault, Submission, Who};
 
     fn delivery(segment: u64) -> Delivery {
         Delivery {
@@ -416,6 +416,7 @@ mod full_disk {
             cut: Cut::new(4096 * 100_000, 1).unwrap(),
             self_tests: Vec::new(),
             build: "test".to_owned(),
+            service: Service::default(),
         };
         let (campaign, _) = ledger.submit(&submission).await.unwrap();
         let who = Who {

@@ -1,0 +1,10 @@
+//! A coordinator on PostgreSQL and workers, as processes of the binary: whatever is killed, a campaign
+//! ends with the digest that one process gets.
+
+mod campaign;
+mod faults;
+mod house;
+mod identity;
+#[path = "../../../coordinator/tests/ledger/server.rs"]
+#[expect(dead_code, reason = "the coordinator's tests use more of it")]
+mod server;
