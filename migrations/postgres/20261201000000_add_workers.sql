@@ -27,6 +27,10 @@ CREATE TABLE workers (
 );
 CREATE INDEX workers_by_credential ON workers (credential);
 
+-- What was lost of a segment, and whether it was brought back since.
+CREATE INDEX loans_lost ON loans (campaign, segment) WHERE closing IN ('expired', 'forfeited');
+CREATE INDEX audit_log_by_segment ON audit_log (campaign, segment);
+
 -- What each worker's and owner's tallies became.
 CREATE INDEX results_by_worker ON results (worker);
 

@@ -1,6 +1,7 @@
 //! A coordinator on PostgreSQL and workers, as processes of the binary: whatever is killed, a campaign
 //! ends with the digest that one process gets.
 
+mod by_hand;
 mod campaign;
 mod faults;
 mod house;
@@ -8,3 +9,4 @@ mod identity;
 #[path = "../../../coordinator/tests/ledger/server.rs"]
 #[expect(dead_code, reason = "the coordinator's tests use more of it")]
 mod server;
+mod trust;

@@ -10,11 +10,13 @@
 //! finds out what its earlier attempt left, and does not happen twice.
 
 mod audit;
+mod audits;
 mod campaign_rows;
 mod claim;
 mod connect;
 mod credentials;
 mod deliver;
+mod losses;
 mod migrate;
 mod operator;
 mod prefix;

@@ -8,8 +8,8 @@ use crate::ledger::{LedgerError, Whose};
 impl PostgresLedger {
     /// Takes back the accepted tallies of a campaign that are whose, in one transaction, through the
     /// audit log; their segments are computed again, and the prefix moves back. What another owner, or
-    /// the operator, got as well is confirmed and stays, unless that one's tally is to be taken back as
-    /// well; a segment that is named is taken back in any case. Returns how many segments it is; sent
+    /// the operator, got as well is confirmed and stays, unless that one's tally of the segment was or is
+    /// to be taken back as well; a segment that is named is taken back in any case. Returns how many segments it is; sent
     /// again it finds none.
     ///
     /// # Errors
@@ -37,7 +37,10 @@ impl PostgresLedger {
                    AND (r.segment = $5 OR NOT EXISTS (
                        SELECT 1 FROM results o
                        WHERE o.campaign = r.campaign AND o.segment = r.segment
-                         AND o.verdict IN ('audit', 'accepted') AND (o.owner <> r.owner OR o.operator)
+                         AND o.verdict <> 'stale' AND (o.owner <> r.owner OR o.operator)
+                         AND NOT EXISTS (SELECT 1 FROM audit_log x JOIN results y ON y.id = x.from_result
+                                         WHERE x.campaign = o.campaign AND x.segment = o.segment
+                                           AND x.action = 'retract' AND y.owner = o.owner)
                          AND o.samples = r.samples AND o.digest = r.digest
                          AND o.worker IS DISTINCT FROM $2 AND o.owner IS DISTINCT FROM $3
                          AND o.build IS DISTINCT FROM $4

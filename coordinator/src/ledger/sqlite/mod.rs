@@ -7,6 +7,7 @@ mod audit;
 mod campaign_rows;
 mod claim;
 mod deliver;
+mod losses;
 mod migrate;
 mod open;
 mod operator;
