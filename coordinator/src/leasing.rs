@@ -100,14 +100,18 @@ pub struct Loss {
 pub const HOPELESS: usize = 3;
 
 /// The segments over which so many workers were lost that they are to be set aside, each with those
-/// workers. One worker that is lost again and again proves nothing, nor does a segment that was lent
-/// among others.
+/// workers. The losses stand oldest first. The first one of a segment is anybody's bad luck, one worker
+/// that is lost again and again proves nothing, nor does a segment that was lent among others.
 #[must_use]
 pub fn hopeless(losses: &[Loss]) -> BTreeMap<Segment, BTreeSet<String>> {
+    let mut lost = BTreeSet::new();
     let mut workers: BTreeMap<Segment, BTreeSet<String>> = BTreeMap::new();
-    for loss in losses.iter().filter(|loss| loss.alone) {
-        let lost = workers.entry(loss.segment).or_default();
-        lost.insert(loss.worker.clone());
+    for loss in losses {
+        let again = !lost.insert(loss.segment);
+        if again && loss.alone {
+            let of_segment = workers.entry(loss.segment).or_default();
+            of_segment.insert(loss.worker.clone());
+        }
     }
     workers.retain(|_, lost| lost.len() >= HOPELESS);
     workers

@@ -432,6 +432,10 @@ fn three_workers_lost_over_a_segment_alone_are_enough() {
         alone,
     };
     let mut losses = vec![
+        // The first loss of a segment is bad luck, alone or not.
+        loss(0, "a", true),
+        loss(0, "b", true),
+        loss(0, "c", true),
         // One worker again and again.
         loss(1, "a", true),
         loss(1, "a", true),

@@ -34,7 +34,7 @@ Examples:
   kazoe worker --nice 10 --max-load 2 --hours 8            on a machine that is lent for the night
   kazoe worker --idle-exit 10m                             in a batch system
 
-Memory: about 20 MB, a few MB a thread, and the tallies of at most two leases.")]
+Memory: about 40 MB, a few MB a thread, and the tallies of at most two leases.")]
 pub(super) struct Args {
     #[command(flatten)]
     office: OfficeArgs,

@@ -1,6 +1,6 @@
 //! The report as one JSON document. Numbers that exceed 2^53 are strings; sizes and estimates are exact.
 
-use kazoe_common::estimate::{Comparison, Folding, PathFigures};
+use kazoe_common::estimate::{Comparison, Folding, PathFigures, largest_wrong_share};
 use num_rational::Ratio;
 use serde_json::{Value, json};
 
@@ -73,6 +73,7 @@ pub(super) fn document(findings: &Findings) -> Value {
             "unleased": snapshot.counts.unleased,
         },
         "audited_segments": snapshot.audited,
+        "largest_wrong_share": largest_wrong_share(snapshot.audited),
         "funnel": report
             .funnel
             .iter()

@@ -209,7 +209,8 @@ impl<'a> House<'a> {
         arguments.extend(["--database-url-file", url.to_str().unwrap()]);
         arguments.extend(&self.flags);
         let log = self.path("coordinator.log");
-        let before = fs::read_to_string(&log).map_or(0, |log| log.matches("ready").count());
+        let before =
+            fs::read_to_string(&log).map_or(0, |log| log.matches("coordinator ready").count());
         let mut process = self.start("coordinator.log", &arguments, "operator.token");
         until(|| {
             let ended = process.child.try_wait().unwrap();

@@ -6,6 +6,8 @@ mod campaign;
 mod faults;
 mod house;
 mod identity;
+mod random_kills;
+mod secure;
 #[path = "../../../coordinator/tests/ledger/server.rs"]
 #[expect(dead_code, reason = "the coordinator's tests use more of it")]
 mod server;

@@ -18,6 +18,10 @@ use crate::progress::{self, Pulse, duration};
 /// How often the ledger is looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// For how long a worker that holds nothing may be silent until it is taken to have left: much longer
+/// than between two of its claims.
+const SILENCE: Duration = Duration::from_secs(60);
+
 /// What is remembered of a campaign, for comparison.
 #[derive(Debug)]
 struct Seen {
@@ -90,9 +94,10 @@ impl Chronicle {
         for record in coordinator.ledger.campaigns().await? {
             self.campaign(coordinator, &record, line).await?;
         }
-        self.begun = true;
         self.leases(coordinator).await?;
-        self.workers(coordinator).await
+        self.workers(coordinator).await?;
+        self.begun = true;
+        Ok(())
     }
 
     async fn campaign(
@@ -160,11 +165,11 @@ impl Chronicle {
 
     /// A worker that holds nothing and has not been heard for a while is gone.
     async fn workers(&mut self, coordinator: &Coordinator) -> Result<(), LedgerError> {
-        let patience = coordinator.settings.hold.as_millis();
+        let patience = coordinator.settings.hold.max(SILENCE).as_millis();
         for (worker, owner, silent) in coordinator.ledger.present_workers().await? {
             if u128::from(silent.unsigned_abs()) < patience {
                 self.silent.remove(&worker);
-            } else if self.silent.insert(worker.clone()) {
+            } else if self.silent.insert(worker.clone()) && self.begun {
                 info!(worker, owner, "worker left");
             }
         }

@@ -365,6 +365,48 @@ async fn campaigns_are_served_by_priority_then_by_who_has_least() {
     ));
 }
 
+/// Deadlines pass also where workers live: the coordinator was away, the machine was busy. Who is heard
+/// again was not lost.
+#[tokio::test]
+async fn a_worker_that_is_heard_again_was_not_lost() {
+    let server = Server::shared().await;
+    let ledger = server.fresh().await.ledger().await;
+    let (campaign, _) = ledger.submit(&submission(1, 4 * 4096)).await.unwrap();
+    let id = &campaign.id;
+    let lent = async |name: &str| {
+        let who = owner(name);
+        let new = NewWorker {
+            owner: name.to_owned(),
+            credential: None,
+            operator: false,
+            build: "test 1".to_owned(),
+        };
+        ledger.join_worker(&who.worker, &new).await.unwrap();
+        let lease = ledger.claim(id, &who, 1, Duration::ZERO).await.unwrap();
+        let segments: Vec<u64> = lease
+            .unwrap()
+            .segments
+            .iter()
+            .map(|lent| lent.segment)
+            .collect();
+        segments
+    };
+    for name in ["a", "b", "c", "d", "e"] {
+        assert_eq!(lent(name).await, [0]);
+        // The clock counts milliseconds.
+        tokio::time::sleep(Duration::from_millis(3)).await;
+        ledger
+            .heard_worker(&format!("{name}-1"), None, None)
+            .await
+            .unwrap();
+    }
+    let all = claim(&ledger, id, &owner("f"), 9).await.unwrap();
+    assert_eq!(all.segments.len(), 4, "not alone, and not set aside");
+    ledger.deliver(all.token, &deliveries(&all)).await.unwrap();
+    assert!(ledger.snapshot(id).await.unwrap().is_complete());
+    assert_sound(&ledger, &campaign).await;
+}
+
 #[tokio::test]
 async fn who_is_overdue_is_told() {
     let server = Server::shared().await;

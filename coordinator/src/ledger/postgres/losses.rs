@@ -37,7 +37,8 @@ pub(super) async fn heed(
     Ok(())
 }
 
-/// The losses of these segments since they were last brought back.
+/// The losses of these segments since they were last brought back, oldest first. A worker that was heard
+/// after its deadline was late, and is not lost.
 async fn losses(
     conn: &mut PgConnection,
     id: &str,
@@ -53,7 +54,9 @@ async fn losses(
            AND (o.closing IN ('expired', 'forfeited') OR (o.closed_at IS NULL AND l.deadline <= $3))
            AND l.claimed_at > coalesce((SELECT max(t.at) FROM audit_log t
                                         WHERE t.campaign = $1 AND t.segment = o.segment
-                                          AND t.action = 'retry'), -1)",
+                                          AND t.action = 'retry'), -1)
+           AND NOT EXISTS (SELECT 1 FROM workers w WHERE w.id = l.worker AND w.seen_at > l.deadline)
+         ORDER BY l.sequence",
     )
     .bind(id)
     .bind(segments)

@@ -37,7 +37,7 @@ pub(super) async fn heed(
     Ok(())
 }
 
-/// The losses of these segments since they were last brought back.
+/// The losses of these segments since they were last brought back, oldest first.
 async fn losses(
     conn: &mut SqliteConnection,
     id: &str,
@@ -55,7 +55,8 @@ async fn losses(
                     OR (o.closed_at IS NULL AND l.deadline <= ?3))
                AND l.claimed_at > coalesce((SELECT max(t.at) FROM audit_log t
                                             WHERE t.campaign = ?1 AND t.segment = ?2
-                                              AND t.action = 'retry'), -1)",
+                                              AND t.action = 'retry'), -1)
+             ORDER BY l.sequence",
         )
         .bind(id)
         .bind(segment)
