@@ -180,6 +180,17 @@ async fn a_commit_that_arrives_after_its_sender_gave_up_happens_once() {
     each_operation_once(Loss::Sender).await;
 }
 
+#[tokio::test]
+async fn a_commit_that_never_arrives_is_sent_again() {
+    each_operation_once(Loss::Request).await;
+}
+
+/// More operations than the pool has connections: each is given up and makes room for another.
+#[tokio::test]
+async fn a_server_that_goes_silent_is_given_up_and_nothing_happens_twice() {
+    each_operation_once(Loss::Silence).await;
+}
+
 /// Each operation once, with its commit in the dark: it is sent again, and its answer and what it leaves
 /// are those of an operation that happened once.
 async fn each_operation_once(loss: Loss) {
@@ -189,6 +200,12 @@ async fn each_operation_once(loss: Loss) {
     let ledger = PostgresLedger::connect(&proxy.url("kazoe_runtime"))
         .await
         .unwrap();
+    // Long enough for each operation here, even on a slow machine.
+    let ledger = match loss {
+        Loss::Silence => ledger.giving_up_after(Duration::from_secs(2)),
+        _ => ledger,
+    };
+    let happened = |first, again| if loss == Loss::Request { first } else { again };
     let who = owner("a");
     let lost = || proxy.at_next_commit_lose(loss);
 
@@ -205,7 +222,8 @@ async fn each_operation_once(loss: Loss) {
     lost();
     let sent = [delivery(0, 4096), delivery(1, 4096)];
     let verdicts = ledger.deliver(lease.token, &sent).await.unwrap();
-    assert_eq!(verdicts, [Verdict::Repeat; 2]);
+    let expected = happened(Verdict::Accepted, Verdict::Repeat);
+    assert_eq!(verdicts, [expected; 2]);
     assert_eq!(ledger.log(id, 0).await.unwrap().len(), 1);
     lost();
     assert_eq!(ledger.end(lease.token).await.unwrap(), 2);

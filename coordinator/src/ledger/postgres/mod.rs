@@ -47,6 +47,10 @@ use crate::ledger::{
 
 pub use connect::ConnectError;
 
+/// How long one attempt at an operation may take: several statements, each bounded by the server. Only a
+/// server that is gone without a word, or a network, takes longer.
+const ATTEMPT: Duration = Duration::from_secs(120);
+
 type Tx = Transaction<'static, Postgres>;
 
 /// A ledger in a PostgreSQL database.
@@ -55,6 +59,7 @@ pub struct PostgresLedger {
     /// Address and name, without any secret.
     server: String,
     pool: PgPool,
+    attempt: Duration,
 }
 
 impl PostgresLedger {
@@ -78,7 +83,19 @@ impl PostgresLedger {
     /// what must stay.
     pub async fn connect(runtime_url: &str) -> Result<Self, ConnectError> {
         let (server, pool) = connect::runtime(runtime_url).await?;
-        Ok(PostgresLedger { server, pool })
+        Ok(PostgresLedger {
+            server,
+            pool,
+            attempt: ATTEMPT,
+        })
+    }
+
+    /// With another bound on how long one attempt at an operation may take (two minutes): then its
+    /// connection is given up, and the operation sent again on another.
+    #[must_use]
+    pub const fn giving_up_after(mut self, attempt: Duration) -> Self {
+        self.attempt = attempt;
+        self
     }
 
     /// Ends all connections; dropping does as much, later.
@@ -104,11 +121,22 @@ impl PostgresLedger {
                 tx.commit().await?;
                 Ok(answer)
             };
-            let failure = match attempt.await {
+            let failure = match self.bounded(attempt).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
             self.pause_or_fail(&mut tries, failure).await?;
+        }
+    }
+
+    /// An attempt that is given up when a server goes silent over it. Its connection is dropped then.
+    async fn bounded<T>(
+        &self,
+        attempt: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        match tokio::time::timeout(self.attempt, attempt).await {
+            Ok(answer) => answer,
+            Err(_) => Err(connect::silence().into()),
         }
     }
 
@@ -144,7 +172,7 @@ impl PostgresLedger {
         let mut tries = Tries::new();
         loop {
             let attempt = async { work(self.pool.begin_with(BEGIN).await?).await };
-            let failure = match attempt.await {
+            let failure = match self.bounded(attempt).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
