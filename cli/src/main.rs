@@ -19,6 +19,8 @@ mod store;
 mod database;
 mod office;
 
+#[cfg(feature = "failpoints")]
+mod failpoints;
 mod logging;
 mod progress;
 mod signals;
@@ -37,6 +39,8 @@ use commands::Cli;
 use output::Output;
 
 fn main() -> ExitCode {
+    #[cfg(feature = "failpoints")]
+    failpoints::obey();
     let cli = Cli::parse();
     let mut output = Output::new();
     let ending = cli

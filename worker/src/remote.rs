@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use fail::fail_point;
 use kazoe_common::census::{Campaign, Counter, Segment};
 use kazoe_proto::v1::work_client::WorkClient;
 use kazoe_proto::v1::{DeliverRequest, DeliverResponse};
@@ -372,7 +373,10 @@ impl Desk for RemoteDesk {
                 Ok(offer) => {
                     self.patience.succeed();
                     return match offer {
-                        messages::Offer::Lease(lease) => self.take(lease),
+                        messages::Offer::Lease(lease) => {
+                            fail_point!("worker.claimed");
+                            self.take(lease)
+                        }
                         messages::Offer::Later(wait) => Ok(Offer::Later(wait)),
                         messages::Offer::Leave => {
                             info!("told to leave");
@@ -401,6 +405,7 @@ impl Desk for RemoteDesk {
         finished: Vec<Finished>,
     ) -> Result<Vec<Receipt>, RemoteError> {
         let mut receipts = Vec::with_capacity(finished.len());
+        fail_point!("worker.deliver");
         for batch in batches(finished) {
             let number = batch.len();
             let report = Report::Finished(batch);
@@ -420,6 +425,7 @@ impl Desk for RemoteDesk {
                 }
             }
         }
+        fail_point!("worker.delivered");
         Ok(receipts)
     }
 
@@ -438,7 +444,9 @@ impl Desk for RemoteDesk {
     }
 
     async fn end(&mut self, lease: LeaseNumber) -> Result<(), RemoteError> {
+        fail_point!("worker.end");
         self.report(lease, &Report::Done).await?;
+        fail_point!("worker.ended");
         self.leases.remove(&lease);
         self.idle_since = Instant::now();
         Ok(())

@@ -3,10 +3,21 @@
 
 mod by_hand;
 mod campaign;
+mod clocks;
+mod cutting;
+#[cfg(feature = "failpoints")]
+mod failpoints;
 mod faults;
+mod full_disk;
 mod house;
 mod identity;
+#[cfg(feature = "failpoints")]
+mod late;
+#[cfg(feature = "failpoints")]
+mod points;
 mod random_kills;
+mod repeats;
+mod restore;
 mod secure;
 #[path = "../../../coordinator/tests/ledger/server.rs"]
 #[expect(dead_code, reason = "the coordinator's tests use more of it")]

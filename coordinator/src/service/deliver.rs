@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fail::fail_point;
 use kazoe_common::census::Segment;
 use kazoe_proto::v1::{DeliverRequest, DeliverResponse};
 use kazoe_proto::work::{self as messages, Held, Notice, Report, StopReason};
@@ -148,6 +149,7 @@ impl Coordinator {
         let deliveries: Vec<_> = finished.into_iter().map(wire::delivery).collect();
         let verdicts = self.ledger.deliver(token, &deliveries).await;
         let verdicts = verdicts.map_err(|error| status(&error))?;
+        fail_point!("coordinator.deliver.committed");
         let receipts: Vec<_> = segments.into_iter().zip(verdicts).collect();
         for &(segment, verdict) in &receipts {
             if verdict == Verdict::Disputed {
@@ -183,7 +185,9 @@ impl Coordinator {
     }
 
     async fn end(&self, lease: &LeaseRecord, token: Token) -> Result<(), Status> {
-        match self.ledger.end(token).await {
+        let ended = self.ledger.end(token).await;
+        fail_point!("coordinator.end.committed");
+        match ended {
             Ok(0) | Err(LedgerError::NotHeld(_)) => Ok(()),
             Ok(returned) => {
                 tracing::info!(returned, owner = lease.owner, "segments given back");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fail::fail_point;
 use kazoe_common::census::{Block, Campaign, Tally};
 use kazoe_proto::v1::work_server::Work;
 use kazoe_proto::v1::{
@@ -24,7 +25,7 @@ use crate::ledger::{self, Ledger, LedgerError, NewWorker, Queued, Role, Who, Wor
 use crate::tally_text;
 use crate::wire;
 
-/// When a worker that got nothing should ask again.
+/// When a worker that got nothing should ask again, at the latest.
 const LATER: Duration = Duration::from_secs(2);
 
 /// The service.
@@ -164,7 +165,7 @@ impl Coordinator {
             .await
             .map_err(|error| status(&error))?;
         if self.is_leaving() {
-            return Ok(messages::Offer::Later(LATER));
+            return Ok(messages::Offer::Later(self.later()));
         }
         let lease = self.lend(worker, claim.samples_per_second).await;
         let lease = lease.map_err(|error| status(&error))?;
@@ -176,8 +177,13 @@ impl Coordinator {
                 segments: lease.segments.iter().map(|lent| lent.segment).collect(),
                 hold: self.settings.hold,
             }),
-            None => messages::Offer::Later(LATER),
+            None => messages::Offer::Later(self.later()),
         })
+    }
+
+    /// When to ask again: what a lost worker held is found by whoever asks, so not long after its deadline.
+    fn later(&self) -> Duration {
+        LATER.min(self.heartbeat())
     }
 
     /// Lends segments of the first campaign that has any for this worker.
@@ -200,6 +206,7 @@ impl Coordinator {
             let want = leasing::size(speed, samples, self.settings.lease, left, workers);
             let hold = self.settings.hold;
             if let Some(lease) = self.ledger.claim(&id, &who, want, hold).await? {
+                fail_point!("coordinator.claim.committed");
                 debug!(
                     campaign = id,
                     worker = who.worker,

@@ -33,6 +33,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use fail::fail_point;
 use kazoe_common::census::{Segment, Witness};
 use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 
@@ -267,6 +268,7 @@ impl Ledger for PostgresLedger {
             let lease = claim::claim(&mut tx, id, who, want, hold).await?;
             if let Some(lease) = &lease {
                 note(token, lease.token);
+                fail_point!("coordinator.claim.written");
             }
             Ok((tx, lease))
         })
@@ -280,6 +282,7 @@ impl Ledger for PostgresLedger {
     ) -> Result<Vec<Verdict>, LedgerError> {
         self.write(|mut tx, _| async move {
             let verdicts = deliver::deliver(&mut tx, token, deliveries).await?;
+            fail_point!("coordinator.deliver.written");
             Ok((tx, verdicts))
         })
         .await
@@ -296,6 +299,7 @@ impl Ledger for PostgresLedger {
     async fn end(&self, token: Token) -> Result<u64, LedgerError> {
         self.write(|mut tx, again| async move {
             let returned = claim::end(&mut tx, token, again).await?;
+            fail_point!("coordinator.end.written");
             Ok((tx, returned))
         })
         .await
