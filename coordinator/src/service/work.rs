@@ -27,6 +27,10 @@ use crate::wire;
 /// When a worker that got nothing should ask again.
 const LATER: Duration = Duration::from_secs(2);
 
+/// At most so many leases are lent to one worker: the two that it needs, and as many again whose answer
+/// may have been lost on its way.
+const MOST_LEASES: u64 = 4;
+
 /// The service.
 #[derive(Clone, Debug)]
 pub(super) struct WorkService(pub(super) Arc<Coordinator>);
@@ -163,7 +167,9 @@ impl Coordinator {
             .heard_worker(&worker.id, Some(claim.threads), claim.samples_per_second)
             .await
             .map_err(|error| status(&error))?;
-        if self.is_leaving() {
+        let held = self.ledger.leases_of(&worker.id).await;
+        let held = held.map_err(|error| status(&error))?;
+        if self.is_leaving() || held >= MOST_LEASES {
             return Ok(messages::Offer::Later(LATER));
         }
         let lease = self.lend(worker, claim.samples_per_second).await;
