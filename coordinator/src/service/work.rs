@@ -17,7 +17,7 @@ use tracing::{debug, info, warn};
 
 use super::Coordinator;
 use super::deliver::converse;
-use super::door::{Caller, Right, random_hex};
+use super::door::{Caller, Door, Right, random_hex};
 use super::refusal::status;
 use crate::leasing::{self, Millis};
 use crate::ledger::{self, Ledger, LedgerError, NewWorker, Queued, Role, Who, WorkerRecord};
@@ -174,6 +174,14 @@ impl Coordinator {
         }
         let lease = self.lend(worker, claim.samples_per_second).await;
         let lease = lease.map_err(|error| status(&error))?;
+        if let Some((_, lease)) = &lease
+            && let Err(revoked) = Door::still_admits(&self.ledger, caller).await
+        {
+            // Its token was revoked meanwhile, and maybe before this lease could be found.
+            let ended = self.ledger.end(lease.token).await;
+            debug!(?ended, "a lease to a revoked token");
+            return Err(revoked);
+        }
         Ok(match lease {
             Some((campaign, lease)) => messages::Offer::Lease(messages::Lease {
                 token: wire::token(lease.token)?,
