@@ -136,7 +136,7 @@ impl Office {
         records.collect()
     }
 
-    /// The campaign that a text names, as [`choose`](crate::store::choose) finds it.
+    /// The campaign that a text names, as [`choose`] finds it.
     ///
     /// # Errors
     /// If there is none, or more than one, or what the coordinator says.

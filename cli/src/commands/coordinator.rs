@@ -84,7 +84,7 @@ pub(super) struct Args {
     no_tokens: bool,
 
     /// How long a lease holds unless its worker asks for more time, at least 1s.
-    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = span::parse)]
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = span::parse)]
     hold: Duration,
 
     /// How long a lease should take its worker.

@@ -142,6 +142,41 @@ async fn a_coordinator_s_campaigns_are_read_like_a_file_s() {
     house.assert_counted(&id, &more).await;
 }
 
+/// On lent machines workers leave by themselves.
+#[tokio::test]
+async fn workers_leave_when_they_were_told_to() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await.with(&["--log-format", "json"]);
+    let coordinator = house.coordinator();
+    house.ask(&["submit", "shogi", "--samples", "5G", "--segment", "4"]);
+    let flags = ["--hours", "0.0003", "--nice", "5", "--max-load", "100000"];
+    let mut hours = house.worker("a", &flags);
+    assert_eq!(hours.wait(), Some(0), "{}", hours.log());
+    assert!(hours.log().contains("the time is over"), "{}", hours.log());
+    // Its own threads left out, no machine has a load below 0.
+    let mut busy = house.worker("b", &["--max-load=-1", "--idle-exit", "500ms"]);
+    busy.wait_for("leaving");
+    assert_eq!(busy.wait(), Some(0), "{}", busy.log());
+    let standing = house.json(&["workers"]);
+    assert_eq!(
+        standing.len(),
+        1,
+        "who asked for nothing did not join: {standing:?}"
+    );
+    // Every line of the log is a document.
+    let log = coordinator.log();
+    let lines: Vec<serde_json::Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(
+        lines
+            .iter()
+            .any(|line| line["message"] == "worker joined" && line["owner"] == "a"),
+        "{log}"
+    );
+}
+
 #[tokio::test]
 async fn a_campaign_is_paused_resumed_and_cancelled() {
     let server = Server::shared().await;

@@ -100,6 +100,49 @@ async fn a_revoked_token_ends_its_worker_and_gives_its_segments_back() {
     assert_eq!(house.json(&["workers"])[0]["leases"], 0);
 }
 
+/// Health and reflection are for whoever reaches the port.
+#[tokio::test]
+async fn what_there_is_to_call_is_no_secret() {
+    use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+    use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+    use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let mut coordinator = house.coordinator();
+    let link = kazoe_worker::link::Link {
+        url: house.url.clone(),
+        ..Default::default()
+    };
+    let request = tonic_reflection::pb::v1::ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(MessageRequest::ListServices(String::new())),
+    };
+    let mut client = ServerReflectionClient::new(link.open().unwrap());
+    let answers = client.server_reflection_info(tokio_stream::iter([request]));
+    let answer = answers.await.unwrap().into_inner().message().await.unwrap();
+    let Some(MessageResponse::ListServicesResponse(list)) = answer.unwrap().message_response else {
+        panic!("no list of services");
+    };
+    let names: Vec<String> = list.service.into_iter().map(|one| one.name).collect();
+    for name in [
+        "kazoe.v1.Campaigns",
+        "kazoe.v1.Work",
+        "kazoe.v1.Admin",
+        "grpc.health.v1.Health",
+    ] {
+        assert!(names.iter().any(|other| other == name), "{name}: {names:?}");
+    }
+    let health = house
+        .command(&["health"])
+        .env_remove("KAZOE_TOKEN_FILE")
+        .output()
+        .unwrap();
+    assert_eq!(health.stdout, b"serving\n");
+    coordinator.signal("-TERM");
+    assert_eq!(coordinator.wait(), Some(0));
+    assert_eq!(house.run(&["health"]).status.code(), Some(1));
+}
+
 #[tokio::test]
 async fn a_drained_worker_leaves_when_its_leases_are_done() {
     let server = Server::shared().await;

@@ -18,7 +18,7 @@ use tracing::{debug, info, warn};
 
 use super::Coordinator;
 use super::deliver::converse;
-use super::door::{Caller, Right, random_hex};
+use super::door::{Caller, Door, Right, random_hex};
 use super::refusal::status;
 use crate::leasing::{self, Millis};
 use crate::ledger::{self, Ledger, LedgerError, NewWorker, Queued, Role, Who, WorkerRecord};
@@ -27,6 +27,10 @@ use crate::wire;
 
 /// When a worker that got nothing should ask again, at the latest.
 const LATER: Duration = Duration::from_secs(2);
+
+/// At most so many leases are lent to one worker: the two that it needs, and as many again whose answer
+/// may have been lost on its way.
+const MOST_LEASES: u64 = 4;
 
 /// The service.
 #[derive(Clone, Debug)]
@@ -164,11 +168,21 @@ impl Coordinator {
             .heard_worker(&worker.id, Some(claim.threads), claim.samples_per_second)
             .await
             .map_err(|error| status(&error))?;
-        if self.is_leaving() {
+        let held = self.ledger.leases_of(&worker.id).await;
+        let held = held.map_err(|error| status(&error))?;
+        if self.is_leaving() || held >= MOST_LEASES {
             return Ok(messages::Offer::Later(self.later()));
         }
         let lease = self.lend(worker, claim.samples_per_second).await;
         let lease = lease.map_err(|error| status(&error))?;
+        if let Some((_, lease)) = &lease
+            && let Err(revoked) = Door::still_admits(&self.ledger, caller).await
+        {
+            // Its token was revoked meanwhile, and maybe before this lease could be found.
+            let ended = self.ledger.end(lease.token).await;
+            debug!(?ended, "a lease to a revoked token");
+            return Err(revoked);
+        }
         Ok(match lease {
             Some((campaign, lease)) => messages::Offer::Lease(messages::Lease {
                 token: wire::token(lease.token)?,

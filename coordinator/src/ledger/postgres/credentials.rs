@@ -1,8 +1,8 @@
 //! Credentials: made, found, listed, revoked.
 
-use super::{PostgresLedger, claim, now};
+use super::{PostgresLedger, now};
 use crate::ledger::rows::Failure;
-use crate::ledger::{Credential, LedgerError, Role, SecretHash};
+use crate::ledger::{Credential, Ledger, LedgerError, Role, SecretHash};
 
 type Row = (String, String, String, Vec<u8>, i64, bool);
 
@@ -98,12 +98,36 @@ impl PostgresLedger {
         .await
     }
 
-    /// Ends a credential; the leases of workers that joined with it go back. Returns false if there is
-    /// none of this id that is still good.
+    /// Ends a credential, and then the leases of workers that joined with it, which go back. Returns false
+    /// if there is none of this id that is still good.
+    ///
+    /// Two transactions: whoever lends something and finds the credential good afterwards did so before
+    /// the first, so the second sees the lease.
     ///
     /// # Errors
     /// [`LedgerError::Storage`].
     pub async fn revoke_credential(&self, id: &str, actor: &str) -> Result<bool, LedgerError> {
+        if !self.mark_revoked(id, actor).await? {
+            return Ok(false);
+        }
+        let workers = self.read(|mut tx| async move {
+            let workers = sqlx::query_scalar::<_, String>(
+                "-- credentials_workers
+                 SELECT DISTINCT w.id FROM workers w JOIN leases l ON l.worker = w.id
+                 WHERE w.credential = $1 AND l.ended_at IS NULL ORDER BY w.id",
+            )
+            .bind(id)
+            .fetch_all(&mut *tx)
+            .await?;
+            Ok(workers)
+        });
+        for worker in workers.await? {
+            self.forfeit(&worker).await?;
+        }
+        Ok(true)
+    }
+
+    async fn mark_revoked(&self, id: &str, actor: &str) -> Result<bool, LedgerError> {
         self.write(|mut tx, again| async move {
             let at = now(&mut tx).await?;
             let revoked = sqlx::query(
@@ -117,17 +141,6 @@ impl PostgresLedger {
             if revoked.rows_affected() == 0 {
                 // An earlier attempt of the same operation may have done it.
                 return Ok((tx, again));
-            }
-            let workers = sqlx::query_scalar::<_, String>(
-                "-- credentials_workers
-                 SELECT DISTINCT w.id FROM workers w JOIN leases l ON l.worker = w.id
-                 WHERE w.credential = $1 AND l.ended_at IS NULL ORDER BY w.id",
-            )
-            .bind(id)
-            .fetch_all(&mut *tx)
-            .await?;
-            for worker in workers {
-                claim::forfeit(&mut tx, &worker).await?;
             }
             sqlx::query(
                 "-- credentials_revoke_audit

@@ -80,6 +80,26 @@ impl PostgresLedger {
         .await
     }
 
+    /// How many leases a worker holds whose deadline has not passed.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`].
+    pub async fn leases_of(&self, id: &str) -> Result<u64, LedgerError> {
+        self.read(|mut tx| async move {
+            let leases = sqlx::query_scalar::<_, i64>(
+                "-- workers_leases
+                 SELECT count(*) FROM leases
+                 WHERE worker = $1 AND ended_at IS NULL AND deadline > $2",
+            )
+            .bind(id)
+            .bind(now(&mut tx).await?)
+            .fetch_one(&mut *tx)
+            .await?;
+            from_row(leases)
+        })
+        .await
+    }
+
     /// Notes that a worker was heard, and what it told of itself.
     ///
     /// # Errors

@@ -4,35 +4,32 @@
 //! twice. Nothing is written down here: what was not acknowledged when the worker must leave is computed
 //! again by somebody.
 
+mod batches;
+mod conversation;
+mod tale;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use fail::fail_point;
 use kazoe_common::census::{Campaign, Counter, Segment};
+use kazoe_proto::Invalid;
 use kazoe_proto::v1::work_client::WorkClient;
-use kazoe_proto::v1::{DeliverRequest, DeliverResponse};
 use kazoe_proto::work::{self as messages, Joined, Notice, Report, Token, Verdict};
-use kazoe_proto::{Invalid, census};
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Code, Status, Streaming};
+use tonic::{Code, Status};
 use tracing::{info, warn};
+
+use batches::batches;
+use conversation::{Conversation, soon};
+pub use tale::Tale;
 
 use crate::desk::{Desk, Finished, Job, LeaseNumber, Offer, Receipt, Wish};
 use crate::link::{Link, LinkError, Wire};
 use crate::patience::Patience;
 use crate::proof::Tallies;
 use crate::stop::{Order, Stop};
-
-/// How long an answer may take before the request is sent again.
-const ANSWER: Duration = Duration::from_secs(60);
-
-/// Witnesses in one message: they are most of it, and so it stays below a few megabytes, unless one
-/// segment alone has more.
-const MOST_WITNESSES: usize = 1 << 16;
 
 /// How long to wait before looking at the machine's load again.
 const BUSY: Duration = Duration::from_secs(20);
@@ -52,84 +49,12 @@ pub struct Habits {
     pub most_load: Option<f64>,
 }
 
-/// What became of the segments that a worker handed in.
-#[derive(Debug, Default)]
-pub struct Tale {
-    accepted: AtomicU64,
-    confirmed: AtomicU64,
-    disputed: AtomicU64,
-    other: AtomicU64,
-}
-
-impl Tale {
-    fn add(&self, verdict: Verdict) {
-        let count = match verdict {
-            Verdict::Accepted => &self.accepted,
-            Verdict::Audit => &self.confirmed,
-            Verdict::Disputed => &self.disputed,
-            Verdict::Repeat | Verdict::Stale => &self.other,
-        };
-        count.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// `12 segments accepted, 1 confirmed another's, 0 disputed`.
-impl fmt::Display for Tale {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        write!(
-            f,
-            "{} segments accepted, {} confirmed another's, {} disputed",
-            of(&self.accepted),
-            of(&self.confirmed),
-            of(&self.disputed)
-        )?;
-        match of(&self.other) {
-            0 => Ok(()),
-            n => write!(f, ", {n} known already"),
-        }
-    }
-}
-
 /// A lease that is held.
 #[derive(Debug)]
 struct Held {
     token: Token,
     segments: BTreeSet<Segment>,
     conversation: Option<Conversation>,
-}
-
-/// A stream of messages under a lease, each answered before the next.
-#[derive(Debug)]
-struct Conversation {
-    out: mpsc::Sender<DeliverRequest>,
-    answers: Streaming<DeliverResponse>,
-}
-
-impl Conversation {
-    async fn open(work: &mut WorkClient<Wire>) -> Result<Self, Status> {
-        let (out, messages) = mpsc::channel(1);
-        let opened = work.deliver(ReceiverStream::new(messages));
-        Ok(Conversation {
-            out,
-            answers: soon(opened).await?.into_inner(),
-        })
-    }
-
-    /// The answer; nothing if the stream ended instead.
-    async fn ask(&mut self, message: DeliverRequest) -> Result<Option<DeliverResponse>, Status> {
-        // If the stream is over, its answers say why.
-        let _ = self.out.send(message).await;
-        soon(self.answers.message()).await
-    }
-}
-
-/// An answer, or that none came in time.
-async fn soon<T>(answer: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
-    match tokio::time::timeout(ANSWER, answer).await {
-        Ok(answer) => answer,
-        Err(_) => Err(Status::deadline_exceeded("no answer came in time")),
-    }
 }
 
 /// A coordinator as a desk.
@@ -460,32 +385,6 @@ fn receipt(verdict: Verdict) -> Receipt {
         Verdict::Disputed => Receipt::Disputed,
         Verdict::Stale => Receipt::Stale,
     }
-}
-
-/// Finished segments in messages of a bounded size.
-fn batches(finished: Vec<Finished>) -> Vec<Vec<census::Finished>> {
-    let mut batches: Vec<Vec<census::Finished>> = Vec::new();
-    let mut witnesses = 0;
-    for one in finished {
-        let fits = batches.last().is_some_and(|batch| {
-            batch.len() < messages::MOST_FINISHED
-                && witnesses + one.witnesses.len() <= MOST_WITNESSES
-        });
-        if !fits {
-            batches.push(Vec::new());
-            witnesses = 0;
-        }
-        witnesses += one.witnesses.len();
-        if let Some(batch) = batches.last_mut() {
-            batch.push(census::Finished {
-                segment: one.job.segment,
-                samples: one.job.samples,
-                tally: one.tally,
-                witnesses: one.witnesses,
-            });
-        }
-    }
-    batches
 }
 
 /// Why a worker cannot go on.
