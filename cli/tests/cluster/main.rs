@@ -6,6 +6,9 @@ mod campaign;
 mod clocks;
 mod cutting;
 #[cfg(feature = "failpoints")]
+mod deadly;
+mod disputes;
+#[cfg(feature = "failpoints")]
 mod failpoints;
 mod faults;
 mod full_disk;

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 
-use crate::house::{House, until};
+use crate::house::{House, Process, until};
 
 /// The points of a house's processes, those that are started from now on.
 pub(crate) struct Points(PathBuf);
@@ -26,6 +26,18 @@ impl Points {
     pub(crate) fn wait_for(&self, point: &str) {
         let reached = self.reached(point);
         until(|| reached.exists());
+    }
+
+    /// Whether this process comes to stand there before it ends.
+    pub(crate) fn is_reached_by(&self, process: &mut Process, point: &str) -> bool {
+        let reached = self.reached(point);
+        until(|| reached.exists() || process.has_ended());
+        reached.exists()
+    }
+
+    /// Nobody is to stand there any more.
+    pub(crate) fn disarm(&self, point: &str) {
+        fs::remove_file(self.0.join(point)).unwrap();
     }
 
     /// Lets it go on, if it still lives.
