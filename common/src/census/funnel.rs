@@ -10,28 +10,37 @@
 //! with; the funnel itself takes it for the rare samples that its tables leave out.
 
 mod arm;
+mod boards;
 mod categories;
 mod combinations;
 mod cuts;
 mod division;
+mod few;
 mod files;
 mod kinds;
+mod kings;
 mod lanes;
 mod layout;
+mod many;
+mod stages;
+mod trail;
 
 pub use arm::Arm;
 
-use arm::{Deposit, Portable};
-use kinds::{Groups, KindTable, Kinds};
-use lanes::{BATCH, Lane, List, filter, take_kind, take_word};
+use arm::{Instructions, Portable};
+use boards::Board;
+use kinds::{KindTable, Kinds};
+use kings::Kings;
+use lanes::{BATCH, Lane, Samples};
 use layout::Layout;
+use stages::{enter, place, place_apart, stand, take_few, take_kings, take_many, take_word};
 
 use super::campaign::BLOCK;
 use super::outcome::Outcome;
-use crate::game::{Bits, KINDS, Position, Rules, Side};
-use crate::population::{Candidates, GROUPS, Rank, Sampler};
+use crate::game::{Bits, Position, Rules};
+use crate::population::{Candidates, Rank, Sampler};
 
-/// The numbers of a kind's last two groups: Black's and White's unpromoted pieces.
+/// A kind's last two groups: Black's and White's unpromoted pieces.
 const BLACK: usize = 2;
 const WHITE: usize = 3;
 
@@ -48,7 +57,22 @@ pub struct Funnel<B> {
 #[derive(Clone, Debug)]
 struct Tables<B> {
     layout: Layout,
+    kings: Kings<B>,
     kinds: Kinds<B>,
+}
+
+/// The samples that are on their way together. Each thread has one.
+struct Batch<B> {
+    lanes: [Lane; BATCH],
+    /// By lane; of those that come so far.
+    boards: [Board<B>; BATCH],
+}
+
+impl<B: Bits> Batch<B> {
+    const NEW: Self = Batch {
+        lanes: [Lane::NEW; BATCH],
+        boards: [Board::NEW; BATCH],
+    };
 }
 
 impl<B: Bits> Funnel<B> {
@@ -70,8 +94,11 @@ impl<B: Bits> Funnel<B> {
         assert!(arm.runs_here(), "this machine cannot run the arm {arm}");
         assert_eq!(rules.variant(), candidates.variant(), "one variant");
         let tables = Layout::new(&candidates).and_then(|layout| {
-            let kinds = Kinds::new(&rules, &candidates, &layout)?;
-            Some(Tables { layout, kinds })
+            Some(Tables {
+                kinds: Kinds::new(&rules, &candidates, &layout)?,
+                kings: Kings::new(&rules, &candidates),
+                layout,
+            })
         });
         Funnel {
             rules,
@@ -115,14 +142,14 @@ impl<B: Bits> Funnel<B> {
             outcomes.len() as u64 <= BLOCK,
             "a block has {BLOCK} samples"
         );
-        let mut lanes = [Lane::NEW; BATCH];
+        let mut batch = Batch::NEW;
         let mut draws = sampler.ranks_of(block);
         let mut done = 0;
         while done < outcomes.len() {
             let ranks = draws.next_batch();
             let ranks = &ranks[..ranks.len().min(outcomes.len() - done)];
             let outcomes = &mut outcomes[done..done + ranks.len()];
-            self.batch(&mut lanes, ranks, outcomes, &mut |sample, position| {
+            self.batch(&mut batch, ranks, outcomes, &mut |sample, position| {
                 verdict(done + sample, position)
             });
             done += ranks.len();
@@ -140,10 +167,10 @@ impl<B: Bits> Funnel<B> {
         mut verdict: impl FnMut(usize, &Position<B>) -> Outcome,
     ) {
         assert_eq!(ranks.len(), outcomes.len(), "one outcome a rank");
-        let mut lanes = [Lane::NEW; BATCH];
+        let mut batch = Batch::NEW;
         let mut done = 0;
         for (ranks, outcomes) in ranks.chunks(BATCH).zip(outcomes.chunks_mut(BATCH)) {
-            self.batch(&mut lanes, ranks, outcomes, &mut |sample, position| {
+            self.batch(&mut batch, ranks, outcomes, &mut |sample, position| {
                 verdict(done + sample, position)
             });
             done += ranks.len();
@@ -153,7 +180,7 @@ impl<B: Bits> Funnel<B> {
     /// One batch of ranks.
     fn batch(
         &self,
-        lanes: &mut [Lane; BATCH],
+        batch: &mut Batch<B>,
         ranks: &[Rank],
         outcomes: &mut [u8],
         verdict: &mut impl FnMut(usize, &Position<B>) -> Outcome,
@@ -165,12 +192,12 @@ impl<B: Bits> Funnel<B> {
                 }
             }
             (Some(tables), Arm::Portable) => {
-                self.stages::<Portable>(tables, lanes, ranks, outcomes, verdict);
+                self.stages::<Portable>(tables, batch, ranks, outcomes, verdict);
             }
             #[cfg(target_arch = "x86_64")]
             (Some(tables), Arm::Avx2Bmi2) => {
                 // SAFETY: a funnel with this arm exists only where the machine has its instructions.
-                unsafe { self.stages_avx2_bmi2(tables, lanes, ranks, outcomes, verdict) }
+                unsafe { self.stages_avx2_bmi2(tables, batch, ranks, outcomes, verdict) }
             }
             #[cfg(not(target_arch = "x86_64"))]
             (Some(_), Arm::Avx2Bmi2) => unreachable!("no funnel has an arm that cannot run"),
@@ -182,12 +209,12 @@ impl<B: Bits> Funnel<B> {
     fn stages_avx2_bmi2(
         &self,
         tables: &Tables<B>,
-        lanes: &mut [Lane; BATCH],
+        batch: &mut Batch<B>,
         ranks: &[Rank],
         outcomes: &mut [u8],
         verdict: &mut impl FnMut(usize, &Position<B>) -> Outcome,
     ) {
-        self.stages::<arm::Bmi2>(tables, lanes, ranks, outcomes, verdict);
+        self.stages::<arm::Bmi2>(tables, batch, ranks, outcomes, verdict);
     }
 
     /// The plain way: unrank the position, then ask one local rule after the other.
@@ -209,90 +236,77 @@ impl<B: Bits> Funnel<B> {
 
     /// The stages, in order.
     #[inline(always)]
-    fn stages<D: Deposit>(
+    fn stages<I: Instructions>(
         &self,
         tables: &Tables<B>,
-        lanes: &mut [Lane; BATCH],
+        Batch { lanes, boards }: &mut Batch<B>,
         ranks: &[Rank],
         outcomes: &mut [u8],
         verdict: &mut impl FnMut(usize, &Position<B>) -> Outcome,
     ) {
-        let Tables { layout, kinds } = tables;
-        let mut plain = List::NEW;
-        let mut alive = List::NEW;
-        let mut central = List::NEW;
+        let Tables {
+            layout,
+            kings,
+            kinds,
+        } = tables;
 
         // The rank as words.
-        D::apart(|| {
-            for (i, (lane, &rank)) in lanes.iter_mut().zip(ranks).enumerate() {
-                let (section, rest) = layout.locate(rank);
-                let fits = layout.section(section).fits;
-                plain.push_if(!fits, i);
-                alive.push_if(fits, i);
-                lane.enter(layout, section, rest);
-            }
-        });
+        let mut alive = I::apart(|| enter(layout, ranks, lanes));
+        let mut plain = Samples::first(ranks.len()).without(alive);
         for (cut, &limbs) in layout.cut_limbs.iter().enumerate() {
+            let lanes = &mut lanes[..ranks.len()];
             match limbs {
-                1 => D::apart(|| take_word::<1>(layout, cut, &mut lanes[..ranks.len()])),
-                2 => D::apart(|| take_word::<2>(layout, cut, &mut lanes[..ranks.len()])),
-                3 => D::apart(|| take_word::<3>(layout, cut, &mut lanes[..ranks.len()])),
-                _ => D::apart(|| take_word::<4>(layout, cut, &mut lanes[..ranks.len()])),
+                1 => I::apart(|| take_word::<1>(layout, cut, lanes)),
+                2 => I::apart(|| take_word::<2>(layout, cut, lanes)),
+                3 => I::apart(|| take_word::<3>(layout, cut, lanes)),
+                _ => I::apart(|| take_word::<4>(layout, cut, lanes)),
+            }
+        }
+        let mut central = I::apart(|| take_kings(layout, kings, lanes, alive));
+
+        // Kind by kind which places are taken, until the last Pawn stands.
+        for kind in kinds.until_pawns() {
+            tables.take::<I>(kind, lanes, alive);
+            // Only where both Kings stand on the central file can a sample be mirrored.
+            for i in std::mem::take(&mut central).iter() {
+                match self.is_canonical::<I>(tables, &lanes[i]) {
+                    Some(true) => continue,
+                    Some(false) => outcomes[i] = Outcome::Mirrored as u8,
+                    None => plain.insert_if(true, i),
+                }
+                alive.remove(i);
+            }
+            if let Some(limit) = &kind.file_limit {
+                alive.mark(outcomes, Outcome::TwoPawns);
+                I::apart(|| I::count(&mut lanes[..ranks.len().next_multiple_of(2)]));
+                for group in [BLACK, WHITE] {
+                    alive = I::apart(|| place_apart(kinds, kind, group, limit, lanes, alive));
+                }
             }
         }
 
-        // The Kings.
-        D::apart(|| {
-            for i in alive.iter() {
-                central.push_if(tables.seat_kings(&mut lanes[i]), i);
-            }
-        });
-
-        // Kind by kind how many squares of each file are taken, until the last Pawn stands.
-        for (number, kind) in kinds.until_pawns().iter().enumerate() {
-            match (kind.wide, kind.first_group) {
-                (true, _) => D::apart(|| take_kind::<_, true, 0>(kinds, kind, lanes, &alive)),
-                (false, 0) => D::apart(|| take_kind::<_, false, 0>(kinds, kind, lanes, &alive)),
-                (false, _) => D::apart(|| take_kind::<_, false, 2>(kinds, kind, lanes, &alive)),
-            }
-            // Only where both Kings stand on the central file can a sample be mirrored.
-            for i in central.iter().filter(|_| number == 0) {
-                match self.is_canonical::<D>(tables, &lanes[i]) {
-                    Some(true) => continue,
-                    Some(false) => outcomes[i] = Outcome::Mirrored as u8,
-                    None => plain.push_if(true, i),
-                }
-                alive.retain(|other| other != i);
-            }
-            let Some(limit) = kind.file_limit else {
-                continue;
-            };
-            for i in alive.iter() {
-                outcomes[i] = Outcome::TwoPawns as u8;
-            }
-            if kind.wide {
-                D::apart(|| filter::<_, true, 0, BLACK>(kinds, kind, &limit, lanes, &mut alive));
-                D::apart(|| {
-                    filter::<_, true, WHITE, WHITE>(kinds, kind, &limit, lanes, &mut alive);
-                });
-            } else {
-                D::apart(|| filter::<_, false, 0, BLACK>(kinds, kind, &limit, lanes, &mut alive));
-                D::apart(|| {
-                    filter::<_, false, WHITE, WHITE>(kinds, kind, &limit, lanes, &mut alive);
-                });
-            }
+        // Kind by kind which squares, and whether all pieces can move there.
+        alive.mark(outcomes, Outcome::Immobile);
+        for i in alive.iter() {
+            boards[i].seat(kings, &lanes[i]);
+        }
+        for kind in kinds.until_pawns() {
+            alive = I::apart(|| stand::<B, I>(kinds, kind, lanes, boards, alive));
+        }
+        for kind in kinds.after_pawns() {
+            tables.take::<I>(kind, lanes, alive);
+            alive = I::apart(|| stand::<B, I>(kinds, kind, lanes, boards, alive));
         }
 
         // The few that are left, one by one; in order, those for the plain way among them.
-        alive.merge(&plain);
-        for i in alive.iter() {
+        for i in alive.with(plain).iter() {
             let mut ask = |position: &Position<B>| verdict(i, position);
             let outcome = if plain.holds(i) {
                 self.plain(ranks[i], ask)
             } else {
-                match self.settle::<D>(tables, &mut lanes[i]) {
-                    Ok(position) => ask(&position),
-                    Err(outcome) => outcome,
+                match self.position(&lanes[i], &boards[i]) {
+                    Some(position) => ask(&position),
+                    None => Outcome::InCheck,
                 }
             };
             outcomes[i] = outcome as u8;
@@ -301,13 +315,12 @@ impl<B: Bits> Funnel<B> {
 
     /// Whether a sample with both Kings on the central file is canonical, if its first kind tells.
     #[inline(always)]
-    fn is_canonical<D: Deposit>(&self, tables: &Tables<B>, lane: &Lane) -> Option<bool> {
-        let kinds = &tables.kinds;
-        let kind = kinds.all().first().filter(|_| kinds.first_decides())?;
-        let (_, mut empty) = kinds.board_with(kinds.king_pair(lane.kings));
-        for number in kind.numbers() {
-            let set = kinds.squares::<D>(&lane.groups[kind.kind % KINDS], number, empty);
-            empty ^= set;
+    fn is_canonical<I: Instructions>(&self, tables: &Tables<B>, lane: &Lane) -> Option<bool> {
+        let kind = tables.kinds.deciding()?;
+        let mut board = Board::NEW;
+        board.seat(&tables.kings, lane);
+        board.stand::<I>(&tables.kinds, kind, lane);
+        for set in board.groups(kind) {
             let own = set.reversed();
             let difference = own ^ self.rules.flipped(own);
             if !difference.is_empty() {
@@ -316,86 +329,29 @@ impl<B: Bits> Funnel<B> {
         }
         None
     }
-
-    /// Places all pieces of a sample that passed the first filters, now with owner and kind, and asks
-    /// the other ones.
-    ///
-    /// The position is built turned by 180 degrees with the players exchanged, as the sets come; only
-    /// one that passes is turned back.
-    #[inline(always)]
-    fn settle<D: Deposit>(
-        &self,
-        tables: &Tables<B>,
-        lane: &mut Lane,
-    ) -> Result<Position<B>, Outcome> {
-        let Tables { layout, kinds } = tables;
-        let (kings, mut empty) = kinds.board_with(kinds.king_pair(lane.kings));
-        let mut sets = [[B::EMPTY; 4]; KINDS];
-        let mut place = |kind: &KindTable<B>, groups: &Groups| {
-            let sets = &mut sets[kind.kind];
-            for number in kind.numbers() {
-                sets[number] = kinds.squares::<D>(groups, number, empty);
-                empty ^= sets[number];
-            }
-            (sets[2] & kind.immobile[0] | sets[3] & kind.immobile[1]).is_empty()
-        };
-        for kind in kinds.until_pawns() {
-            if !place(kind, &lane.groups[kind.kind % KINDS]) {
-                return Err(Outcome::Immobile);
-            }
-        }
-        for kind in kinds.after_pawns() {
-            let mut groups = Groups::NEW;
-            kinds.take_any_groups(kind, &mut lane.digits, &mut groups);
-            if !place(kind, &groups) {
-                return Err(Outcome::Immobile);
-            }
-        }
-
-        let mut twin = Position::bare(Side::White);
-        twin.sides = [kings[1], kings[0]];
-        twin.kinds[0] = kings[0] | kings[1];
-        for (all, sets) in twin.kinds.iter_mut().zip(&sets).skip(1) {
-            for (&set, (side, promoted)) in sets.iter().zip(GROUPS) {
-                *all |= set;
-                twin.sides[side.other() as usize] |= set;
-                if promoted {
-                    twin.promoted |= set;
-                }
-            }
-        }
-        let lowered = |set: B| set.down(self.rules.unused);
-        twin.sides = twin.sides.map(lowered);
-        twin.kinds = twin.kinds.map(lowered);
-        twin.promoted = lowered(twin.promoted);
-        if self.rules.in_check(&twin, Side::Black) {
-            return Err(Outcome::InCheck);
-        }
-        // The hands' digits count from the end: how many White holds.
-        let board = layout.section(lane.section).board;
-        let mut digits = lane.hands;
-        for (kind, entry) in self.rules.variant().kinds.iter().enumerate().skip(1) {
-            let total = entry.count - board[kind];
-            let white = (digits % (u64::from(total) + 1)) as u8;
-            digits /= u64::from(total) + 1;
-            twin.hands[0][kind] = white;
-            twin.hands[1][kind] = total - white;
-        }
-        Ok(self.rules.exchanged(&twin))
-    }
 }
 
 impl<B: Bits> Tables<B> {
-    /// Takes the hands and the King pair off the lowest word; whether both Kings stand on the central
-    /// file.
+    /// Takes a kind's digit off the words, and places its groups but those that a file may not hold many of.
     #[inline(always)]
-    fn seat_kings(&self, lane: &mut Lane) -> bool {
-        let section = self.layout.section(lane.section);
-        let (word, hands) = section.hands.divide(lane.rest[0]);
-        lane.hands = hands;
-        (lane.kings, lane.digits.words[0]) = self.kinds.king_digit(word);
-        let pair = self.kinds.king_pair(lane.kings);
-        lane.empty = self.kinds.sums_beside(pair);
-        pair.central
+    fn take<I: Instructions>(
+        &self,
+        kind: &KindTable<B>,
+        lanes: &mut [Lane; BATCH],
+        samples: Samples,
+    ) {
+        let kinds = &self.kinds;
+        match (kind.many, kind.first_group, kind.file_limit.is_some()) {
+            (false, 0, false) => I::apart(|| take_few::<B, 0, 4>(kinds, kind, lanes, samples)),
+            (false, 0, true) => I::apart(|| take_few::<B, 0, 2>(kinds, kind, lanes, samples)),
+            (false, _, false) => I::apart(|| take_few::<B, 2, 4>(kinds, kind, lanes, samples)),
+            (false, _, true) => I::apart(|| take_few::<B, 2, 2>(kinds, kind, lanes, samples)),
+            (true, first, limited) => {
+                I::apart(|| take_many(kinds, kind, lanes, samples));
+                for group in first..if limited { BLACK } else { 4 } {
+                    I::apart(|| place(kinds, kind, group, lanes, samples));
+                }
+            }
+        }
     }
 }

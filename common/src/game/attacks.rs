@@ -5,13 +5,6 @@ use super::position::{Position, Side};
 use super::roles::Role;
 use super::rules::{Rules, Square};
 
-/// Which pieces a role stands for.
-#[derive(Clone, Copy, Debug)]
-struct Mask {
-    kind: usize,
-    promoted: bool,
-}
-
 /// Whence a piece of one side in one role attacks one square.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bearing<B> {
@@ -24,8 +17,8 @@ pub(crate) struct Bearing<B> {
 /// Whence every square is attacked.
 #[derive(Clone, Debug)]
 pub(crate) struct Bearings<B> {
-    /// The roles without their tables.
-    masks: Vec<Mask>,
+    /// How many roles there are.
+    roles: usize,
     /// `[(side * squares + target) * (1 + roles)]`: the union over all roles, then each role; all that
     /// may attack one square lies together, since this is asked more than anything else.
     rows: Vec<Bearing<B>>,
@@ -55,19 +48,15 @@ impl<B: Bits> Bearings<B> {
                 rows.extend(roles.iter().map(of_role));
             }
         }
-        let mask = |role: &Role<B>| Mask {
-            kind: role.kind,
-            promoted: role.promoted,
-        };
         Bearings {
-            masks: roles.iter().map(mask).collect(),
+            roles: roles.len(),
             rows,
         }
     }
 
     #[inline]
     fn of(&self, by: Side, target: Square, squares: usize) -> (&Bearing<B>, &[Bearing<B>]) {
-        let row = 1 + self.masks.len();
+        let row = 1 + self.roles;
         let start = (by as usize * squares + target) * row;
         (&self.rows[start], &self.rows[start + 1..start + row])
     }
@@ -86,7 +75,13 @@ impl<B: Bits> Rules<B> {
     #[inline]
     #[must_use]
     pub(crate) fn attacks(&self, role: &Role<B>, side: Side, from: Square, occupied: B) -> B {
-        let mut found = role.steps[side as usize][from];
+        role.steps[side as usize][from] | self.slides(role, side, from, occupied)
+    }
+
+    /// The same, of slides only.
+    #[inline]
+    pub(crate) fn slides(&self, role: &Role<B>, side: Side, from: Square, occupied: B) -> B {
+        let mut found = B::EMPTY;
         for &(direction, ascending) in &role.directions[side as usize] {
             let ray = self.rays[direction][from];
             let blockers = ray & occupied;
@@ -136,26 +131,18 @@ impl<B: Bits> Rules<B> {
     #[inline]
     #[must_use]
     pub fn attackers(&self, position: &Position<B>, target: Square, by: Side, occupied: B) -> B {
-        let mut found = B::EMPTY;
         let own = position.sides[by as usize] & occupied;
         let (all, bearings) = self.bearings(by, target);
-        let near = own & all.steps;
-        if !near.is_empty() {
-            let near = [near & !position.promoted, near & position.promoted];
-            for (role, bearing) in self.bearings.masks.iter().zip(bearings) {
-                let set = position.kinds[role.kind] & near[usize::from(role.promoted)];
-                found |= set & bearing.steps;
+        let bearing = |s: Square| &bearings[self.role_index_at(position, s)];
+        let mut found = B::EMPTY;
+        for s in (own & all.steps).squares() {
+            if bearing(s).steps.has(s) {
+                found |= B::bit(s);
             }
         }
-        let far = own & all.slides;
-        if !far.is_empty() {
-            for &role in &self.slider_roles {
-                let set = self.roles[role].of(position) & far & bearings[role].slides;
-                for s in set.squares() {
-                    if (self.between(s, target) & occupied).is_empty() {
-                        found |= B::bit(s);
-                    }
-                }
+        for s in (own & all.slides & self.sliders(position)).squares() {
+            if bearing(s).slides.has(s) && (self.between(s, target) & occupied).is_empty() {
+                found |= B::bit(s);
             }
         }
         found
@@ -172,26 +159,34 @@ impl<B: Bits> Rules<B> {
         occupied: B,
     ) -> bool {
         let own = position.sides[by as usize] & occupied;
+        // Few pieces are near enough, so that it costs less to ask which they are than whether one of
+        // each role is among them.
         let (all, bearings) = self.bearings(by, target);
-        let near = own & all.steps;
-        if !near.is_empty() {
-            let near = [near & !position.promoted, near & position.promoted];
-            let mut found = B::EMPTY;
-            for (role, bearing) in self.bearings.masks.iter().zip(bearings) {
-                found |=
-                    position.kinds[role.kind] & near[usize::from(role.promoted)] & bearing.steps;
-            }
-            if !found.is_empty() {
+        let bearing = |s: Square| &bearings[self.role_index_at(position, s)];
+        for s in (own & all.steps).squares() {
+            if bearing(s).steps.has(s) {
                 return true;
             }
         }
-        let far = own & all.slides;
-        !far.is_empty()
-            && self.slider_roles.iter().any(|&role| {
-                let set = self.roles[role].of(position) & far & bearings[role].slides;
-                set.squares()
-                    .any(|s| (self.between(s, target) & occupied).is_empty())
-            })
+        for s in (own & all.slides & self.sliders(position)).squares() {
+            if bearing(s).slides.has(s) && (self.between(s, target) & occupied).is_empty() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The pieces of both sides that slide.
+    #[inline]
+    pub(crate) fn sliders(&self, position: &Position<B>) -> B {
+        let [plain, promoted] = [0, 1].map(|promoted| {
+            let mut all = B::EMPTY;
+            for &kind in &self.sliding_kinds[promoted] {
+                all |= position.kinds[kind];
+            }
+            all
+        });
+        (plain & !position.promoted) | (promoted & position.promoted)
     }
 
     /// Whence all roles together, and each, of `by` attack a square.

@@ -49,12 +49,9 @@ pub trait Bits:
     #[must_use]
     fn down(self, by: u32) -> Self;
 
-    /// Like [`up`](Self::up) for `by` below 64: cheaper where a set has two words.
+    /// The set moved `by` squares up; what leaves the word comes in again from below.
     #[must_use]
-    fn ascend(self, by: u32) -> Self;
-    /// Like [`down`](Self::down) for `by` below 64.
-    #[must_use]
-    fn descend(self, by: u32) -> Self;
+    fn rotated(self, by: u32) -> Self;
 
     /// The set as two 64-bit words, the low squares first; the second is 0 if the set has one word.
     fn words(self) -> [u64; 2];
@@ -85,26 +82,36 @@ pub trait Bits:
 
     /// The squares in ascending order.
     #[inline]
-    fn squares(self) -> Squares<Self> {
-        Squares(self)
+    fn squares(self) -> Squares {
+        Squares {
+            words: self.words(),
+        }
     }
 }
 
 /// The squares of a set in ascending order.
 #[derive(Clone, Debug)]
-pub struct Squares<B>(B);
+pub struct Squares {
+    words: [u64; 2],
+}
 
-impl<B: Bits> Iterator for Squares<B> {
+impl Iterator for Squares {
     type Item = usize;
 
     #[inline]
     fn next(&mut self) -> Option<usize> {
-        if self.0.is_empty() {
-            return None;
+        let [low, high] = &mut self.words;
+        if *low != 0 {
+            let square = low.trailing_zeros() as usize;
+            *low &= *low - 1;
+            Some(square)
+        } else if *high != 0 {
+            let square = high.trailing_zeros() as usize + 64;
+            *high &= *high - 1;
+            Some(square)
+        } else {
+            None
         }
-        let square = self.0.first();
-        self.0 = self.0.rest();
-        Some(square)
     }
 }
 
@@ -145,12 +152,8 @@ impl Bits for u64 {
         self >> by
     }
     #[inline]
-    fn ascend(self, by: u32) -> Self {
-        self << by
-    }
-    #[inline]
-    fn descend(self, by: u32) -> Self {
-        self >> by
+    fn rotated(self, by: u32) -> Self {
+        self.rotate_left(by)
     }
     #[inline]
     fn words(self) -> [u64; 2] {
@@ -173,6 +176,12 @@ impl Bits for u128 {
     #[inline]
     fn bit(square: usize) -> Self {
         1 << square
+    }
+    #[inline]
+    fn has(self, square: usize) -> bool {
+        let [low, high] = self.words();
+        let word = if square < 64 { low } else { high };
+        word >> (square % 64) & 1 == 1
     }
     #[inline]
     fn count(self) -> u32 {
@@ -203,16 +212,8 @@ impl Bits for u128 {
         self >> by
     }
     #[inline]
-    fn ascend(self, by: u32) -> Self {
-        let [low, high] = self.words();
-        let carried = (low >> 1) >> (63 - by);
-        Self::from_words([low << by, high << by | carried])
-    }
-    #[inline]
-    fn descend(self, by: u32) -> Self {
-        let [low, high] = self.words();
-        let carried = (high << 1) << (63 - by);
-        Self::from_words([low >> by | carried, high >> by])
+    fn rotated(self, by: u32) -> Self {
+        self.rotate_left(by)
     }
     #[inline]
     fn words(self) -> [u64; 2] {
@@ -225,5 +226,38 @@ impl Bits for u128 {
     #[inline]
     fn plus(self, other: Self) -> Self {
         self.wrapping_add(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn squares_come_back<B: Bits>(squares: &[usize]) {
+        let mut set = B::EMPTY;
+        for &square in squares {
+            set |= B::bit(square);
+        }
+        assert_eq!(set.squares().collect::<Vec<_>>(), squares);
+        for square in 0..B::CAPACITY {
+            assert_eq!(set.has(square), squares.contains(&square), "{square}");
+        }
+        let turned = set
+            .rotated(3)
+            .squares()
+            .map(|s| (s + B::CAPACITY - 3) % B::CAPACITY);
+        let mut turned: Vec<usize> = turned.collect();
+        turned.sort_unstable();
+        assert_eq!(turned, squares);
+    }
+
+    #[test]
+    fn a_set_holds_the_squares_put_into_it() {
+        squares_come_back::<u64>(&[]);
+        squares_come_back::<u64>(&[0, 1, 31, 62, 63]);
+        squares_come_back::<u128>(&[]);
+        squares_come_back::<u128>(&[5]);
+        squares_come_back::<u128>(&[64, 100, 127]);
+        squares_come_back::<u128>(&[0, 62, 63, 64, 65, 126, 127]);
     }
 }

@@ -1,8 +1,8 @@
 //! Families: roles that move alike, asked about together.
 //!
-//! In shogi five roles move as the Gold does and two slide as the Rook does. Whether a square is
-//! attacked is a question about ways of moving, of which there are ten, and not about the fourteen
-//! roles with their steps and slides.
+//! In shogi five roles move as the Gold does and two slide as the Rook does. Who attacks a King or pins a
+//! shield is a question about ways of moving, of which there are ten, and not about the fourteen roles
+//! with their steps and slides.
 
 use super::bits::Bits;
 use super::position::{Position, Side};
@@ -17,9 +17,6 @@ pub(crate) struct Family<B> {
     members: [u8; 2],
     /// `reach[side][s]`: where a piece of `side` on s gets on an empty board.
     reach: [Vec<B>; 2],
-    /// `near[side][k]`: from where a piece of the other side reaches k or a square that a King of `side`
-    /// on k reaches.
-    near: [Vec<B>; 2],
 }
 
 /// All ways of moving of a variant.
@@ -27,6 +24,9 @@ pub(crate) struct Family<B> {
 pub(crate) struct Families<B> {
     steps: Vec<Family<B>>,
     slides: Vec<Family<B>>,
+    /// `near[side][k]`: from where some piece of the other side steps to k or to a square that a King of
+    /// `side` on k reaches.
+    near: [Vec<B>; 2],
 }
 
 impl<B: Bits> Family<B> {
@@ -45,11 +45,7 @@ impl<B: Bits> Family<B> {
     }
 
     /// Groups the roles by one of their tables; `kings` is where a King gets, by side and square.
-    fn group(
-        roles: &[Role<B>],
-        table: impl Fn(&Role<B>) -> &[Vec<B>; 2],
-        kings: &[Vec<B>; 2],
-    ) -> Vec<Family<B>> {
+    fn group(roles: &[Role<B>], table: impl Fn(&Role<B>) -> &[Vec<B>; 2]) -> Vec<Family<B>> {
         let mut families: Vec<Family<B>> = Vec::new();
         for role in roles {
             let reach = table(role);
@@ -64,24 +60,9 @@ impl<B: Bits> Family<B> {
             }
             let mut members = [0; 2];
             members[usize::from(role.promoted)] = bit;
-            let near = Side::BOTH.map(|side| {
-                let kings = kings[side as usize].iter().enumerate();
-                kings
-                    .map(|(k, &around)| {
-                        let mut near = B::EMPTY;
-                        for (s, &to) in reach[side.other() as usize].iter().enumerate() {
-                            if !(to & (around | B::bit(k))).is_empty() {
-                                near |= B::bit(s);
-                            }
-                        }
-                        near
-                    })
-                    .collect()
-            });
             families.push(Family {
                 members,
                 reach: reach.clone(),
-                near,
             });
         }
         families
@@ -91,26 +72,30 @@ impl<B: Bits> Family<B> {
 impl<B: Bits> Families<B> {
     /// Gathers the roles of a variant, the King's first.
     pub(crate) fn new(roles: &[Role<B>]) -> Self {
+        let steps: Vec<Family<B>> = Family::group(roles, |role| &role.steps);
         let king = &roles[0];
-        let kings = Side::BOTH.map(|side| {
-            let (steps, slides) = (&king.steps[side as usize], &king.slides[side as usize]);
-            steps.iter().zip(slides).map(|(&a, &b)| a | b).collect()
+        let near = Side::BOTH.map(|side| {
+            let (own, other) = (side as usize, side.other() as usize);
+            let around = king.steps[own].iter().zip(&king.slides[own]).enumerate();
+            let around = around.map(|(k, (&by_step, &by_slide))| B::bit(k) | by_step | by_slide);
+            let steps_to = |around: B, s: Square| {
+                let mut families = steps.iter();
+                families.any(|family| !(family.reach[other][s] & around).is_empty())
+            };
+            around
+                .map(|around| {
+                    let squares = 0..king.steps[own].len();
+                    let near = squares.filter(|&s| steps_to(around, s));
+                    near.fold(B::EMPTY, |near, s| near | B::bit(s))
+                })
+                .collect()
         });
         Families {
-            steps: Family::group(roles, |role| &role.steps, &kings),
-            slides: Family::group(roles, |role| &role.slides, &kings),
+            near,
+            slides: Family::group(roles, |role| &role.slides),
+            steps,
         }
     }
-}
-
-/// The most ways of stepping, and of sliding, that a variant has.
-const WAYS: usize = 16;
-
-/// The pieces of both sides by how they move: what several questions about one position share.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Movers<B> {
-    steps: [B; WAYS],
-    slides: [B; WAYS],
 }
 
 /// What one side's pieces do to the other side's King.
@@ -167,72 +152,21 @@ impl<B: Bits> Rules<B> {
         }
     }
 
-    /// The pieces by how they move.
-    #[inline]
-    pub(crate) fn movers(&self, position: &Position<B>) -> Movers<B> {
-        let mut movers = Movers {
-            steps: [B::EMPTY; WAYS],
-            slides: self.sliders(position),
-        };
-        for (set, family) in movers.steps.iter_mut().zip(&self.families.steps) {
-            *set = family.of(position);
-        }
-        movers
-    }
-
-    /// The sliders by how they slide.
-    #[inline]
-    pub(crate) fn sliders(&self, position: &Position<B>) -> [B; WAYS] {
-        let mut sliders = [B::EMPTY; WAYS];
-        for (set, family) in sliders.iter_mut().zip(&self.families.slides) {
-            *set = family.of(position);
-        }
-        sliders
-    }
-
-    /// Those of the [`sliders`](Self::sliders) among `own`, pieces of `side`, that would attack a square
-    /// on an empty board.
-    #[inline]
-    pub(crate) fn aiming(&self, sliders: &[B; WAYS], own: B, side: Side, target: Square) -> B {
-        let mut found = B::EMPTY;
-        for (&set, family) in sliders.iter().zip(&self.families.slides) {
-            found |= set & family.reach[side.other() as usize][target];
-        }
-        found & own
-    }
-
     /// Those of the squares `to`, the King of `side`'s own or within his reach, on which he would not be
     /// attacked if only the squares of `occupied` barred slides.
     #[inline]
     pub(crate) fn safe_targets(&self, position: &Position<B>, side: Side, to: B, occupied: B) -> B {
-        self.safe_from(&self.movers(position), position, side, to, occupied)
-    }
-
-    /// The same with the [`movers`](Self::movers) of the position at hand.
-    #[inline]
-    pub(crate) fn safe_from(
-        &self,
-        movers: &Movers<B>,
-        position: &Position<B>,
-        side: Side,
-        to: B,
-        occupied: B,
-    ) -> B {
         let king = position.king(side);
         let theirs = position.of(side.other());
-        let (turned, other) = (side as usize, side.other() as usize);
+        let other = side.other() as usize;
         let mut safe = to;
-        for (&set, family) in movers.steps.iter().zip(&self.families.steps) {
-            for s in (set & theirs & family.near[turned][king]).squares() {
-                safe &= !family.reach[other][s];
-            }
+        for s in (theirs & self.families.near[side as usize][king]).squares() {
+            safe &= !self.role_at(position, s).steps[other][s];
         }
-        for (&set, family) in movers.slides.iter().zip(&self.families.slides) {
-            for s in (set & theirs & family.near[turned][king]).squares() {
-                for t in (family.reach[other][s] & safe).squares() {
-                    if (self.between(s, t) & occupied).is_empty() {
-                        safe &= !B::bit(t);
-                    }
+        for s in (theirs & self.sliders(position)).squares() {
+            for t in (self.role_at(position, s).slides[other][s] & safe).squares() {
+                if (self.between(s, t) & occupied).is_empty() {
+                    safe &= !B::bit(t);
                 }
             }
         }

@@ -123,6 +123,19 @@ impl Geometry {
             steps,
             slides,
             directions: indices,
+            shuttles: (0..squares)
+                .map(|s| {
+                    let all = [movement.steps, movement.slides].concat();
+                    let mut set = B::EMPTY;
+                    for &(dx, dy) in &all {
+                        let back = all.contains(&(-dx, -dy));
+                        if let Some(t) = self.shift(s, (dx, dy)).filter(|_| back) {
+                            set |= B::bit(t);
+                        }
+                    }
+                    set
+                })
+                .collect(),
             paces: Side::BOTH.map(|side| {
                 let steps = movement.steps.iter().map(|&m| (m, false));
                 let slides = movement.slides.iter().map(|&m| (m, true));

@@ -61,22 +61,17 @@ impl From<Unmove> for Move {
     }
 }
 
-/// A slider of M that points at the King of O with at most one piece in between.
-#[derive(Clone, Copy)]
-struct Line<B> {
-    slider: B,
-    between: B,
-    /// The one piece in between, if any.
-    blocker: B,
-}
-
 /// How M bears on the King of O.
 struct Aim<B> {
     king: Square,
     /// M's pieces that attack it by a step.
     steppers: B,
-    lines: [Line<B>; 16],
-    count: usize,
+    /// Sliders of M that attack it.
+    open: B,
+    /// Sliders of M that point at it with one single piece in between.
+    barred: B,
+    /// Those pieces.
+    bars: B,
 }
 
 impl<B: Bits> Aim<B> {
@@ -87,46 +82,31 @@ impl<B: Bits> Aim<B> {
         let mut aim = Aim {
             king,
             steppers: B::EMPTY,
-            lines: [Line {
-                slider: B::EMPTY,
-                between: B::EMPTY,
-                blocker: B::EMPTY,
-            }; 16],
-            count: 0,
+            open: B::EMPTY,
+            barred: B::EMPTY,
+            bars: B::EMPTY,
         };
-        for (role, bearing) in rules.roles.iter().zip(rules.bearings(mover, king).1) {
-            let set = role.of(position) & position.of(mover);
-            aim.steppers |= set & bearing.steps;
-            for s in (set & bearing.slides).squares() {
-                let between = rules.between(s, king);
-                let blocker = between & occupied;
-                if !blocker.is_many() {
-                    aim.lines[aim.count] = Line {
-                        slider: B::bit(s),
-                        between,
-                        blocker,
-                    };
-                    aim.count += 1;
-                }
+        let own = position.of(mover);
+        let (all, bearings) = rules.bearings(mover, king);
+        let bearing = |s: Square| &bearings[rules.role_index_at(position, s)];
+        for s in (own & all.steps).squares() {
+            if bearing(s).steps.has(s) {
+                aim.steppers |= B::bit(s);
+            }
+        }
+        for s in (own & all.slides & rules.sliders(position)).squares() {
+            if !bearing(s).slides.has(s) {
+                continue;
+            }
+            let bars = rules.between(s, king) & occupied;
+            if bars.is_empty() {
+                aim.open |= B::bit(s);
+            } else if !bars.is_many() {
+                aim.barred |= B::bit(s);
+                aim.bars |= bars;
             }
         }
         aim
-    }
-
-    /// Where the piece that stands on `mover` must have come from so that no other piece of M attacks
-    /// the King in p'; `None` if nowhere helps. `vacated`: its square is empty in p'.
-    fn origins(&self, mover: B, vacated: bool) -> Option<B> {
-        if !(self.steppers & !mover).is_empty() {
-            return None;
-        }
-        let mut origins = !B::EMPTY;
-        for line in &self.lines[..self.count] {
-            let opens = line.blocker.is_empty() || (vacated && line.blocker == mover);
-            if opens && line.slider != mover {
-                origins &= line.between;
-            }
-        }
-        (!origins.is_empty()).then_some(origins)
     }
 }
 
@@ -296,9 +276,31 @@ impl<B: Bits> Rules<B> {
 }
 
 impl<B: Bits> Source<'_, B> {
+    /// Where the piece that stands on `mover` must have come from so that no other piece of M attacks
+    /// the King in p'; `None` if nowhere helps. `vacated`: its square is empty in p'.
+    fn origins(&self, mover: B, vacated: bool) -> Option<B> {
+        let (rules, aim) = (self.rules, &self.aim);
+        if !(aim.steppers & !mover).is_empty() {
+            return None;
+        }
+        let mut origins = !B::EMPTY;
+        for s in (aim.open & !mover).squares() {
+            origins &= rules.between(s, aim.king);
+        }
+        if vacated && !(aim.bars & mover).is_empty() {
+            for s in aim.barred.squares() {
+                let between = rules.between(s, aim.king);
+                if between & self.occupied == mover {
+                    origins &= between;
+                }
+            }
+        }
+        (!origins.is_empty()).then_some(origins)
+    }
+
     /// Whether the piece on `to` may have been dropped, the pawn-drop mate aside.
     fn may_undrop(&self, role: &Role<B>, to: Square) -> bool {
-        role.kind != 0 && !role.promoted && self.aim.origins(B::bit(to), true) == Some(!B::EMPTY)
+        role.kind != 0 && !role.promoted && self.origins(B::bit(to), true) == Some(!B::EMPTY)
     }
 
     fn undrop(&self, role: &Role<B>, to: Square) -> Position<B> {
@@ -335,8 +337,7 @@ impl<B: Bits> Source<'_, B> {
         // view only if it captured.
         let quiet = |occupied: B| {
             let seen = rules.attacks(before, self.mover.other(), self.aim.king, occupied);
-            self.aim
-                .origins(here, occupied != self.occupied)
+            self.origins(here, occupied != self.occupied)
                 .map_or(B::EMPTY, |origins| reach & origins & !seen)
         };
         if reach.is_empty() {

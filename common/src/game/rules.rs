@@ -25,8 +25,10 @@ pub struct Rules<B> {
     pub(crate) plain_roles: Vec<usize>,
     /// The indices of the roles that slide.
     pub(crate) slider_roles: Vec<usize>,
+    /// The kinds that slide unpromoted, and those that do promoted.
+    pub(crate) sliding_kinds: [Vec<usize>; 2],
     /// The promoted steppers, grouped by how they move.
-    pub(crate) gaits: Vec<Gait>,
+    pub(crate) gaits: Vec<Gait<B>>,
     /// The kinds whose drop is restricted beyond standing: by file or by mate.
     pub(crate) restricted_kinds: Vec<usize>,
     /// Whence squares are attacked.
@@ -155,12 +157,18 @@ impl<B: Bits> Rules<B> {
                 variant.id
             );
         }
+        let sliding_kinds = [false, true].map(|promoted| {
+            let sliders = roles.iter().filter(|role| !role.directions[0].is_empty());
+            let sliders = sliders.filter(|role| role.promoted == promoted);
+            sliders.map(|role| role.kind).collect()
+        });
         Rules {
             variant,
+            sliding_kinds,
             slider_roles: (0..roles.len())
                 .filter(|&r| !roles[r].directions[0].is_empty())
                 .collect(),
-            gaits: Gait::group(&roles),
+            gaits: Gait::group(&roles, variant),
             restricted_kinds: (0..variant.kinds.len())
                 .filter(|&k| {
                     let kind = &variant.kinds[k];

@@ -57,41 +57,63 @@ impl<'a, B: Bits> Quiet<'a, B> {
     /// Takes piece after piece off the board, as far as it goes; whether any went.
     pub(super) fn take_pieces(&mut self, trail: &mut impl Trail) -> bool {
         let all = self.board.occupied();
-        loop {
-            let before = self.board.occupied();
-            if before.is_empty() {
-                return before != all;
-            }
-            let shields = lines(self.rules, self.board, &self.targets);
-            self.undrop_all(droppable(self.board) & !shields, trail);
-            let promoted = self.board.promoted & !shields;
-            if !promoted.is_empty() {
-                for side in Side::BOTH {
-                    self.lead_home(side, promoted & self.board.of(side), trail);
-                }
-            }
-            if self.board.occupied() == before && !self.free_one(shields, trail) {
-                return before != all;
-            }
+        while !self.board.occupied().is_empty() && self.take_all_at_hand(trail) {}
+        let left = self.board.occupied();
+        for kind in &mut self.board.kinds {
+            *kind &= left;
         }
+        left != all
+    }
+
+    /// Takes all pieces that can go as they stand, or one of the others; whether any went.
+    fn take_all_at_hand(&mut self, trail: &mut impl Trail) -> bool {
+        let before = self.board.occupied();
+        let shields = lines(self.rules, self.board, &self.targets);
+        self.undrop_all(droppable(self.board) & !shields, trail);
+        let promoted = self.board.promoted & !shields;
+        let mut stuck = B::EMPTY;
+        if !promoted.is_empty() {
+            stuck = self.lead_home(promoted, trail);
+        }
+        self.board.occupied() != before || self.free_one(shields, stuck, trail)
+    }
+
+    /// Takes pieces off. That they are of their kinds is not forgotten until all have gone that can: a
+    /// square that is empty is asked for no kind.
+    fn take(&mut self, squares: B) {
+        self.board.sides[0] &= !squares;
+        self.board.sides[1] &= !squares;
+        self.board.promoted &= !squares;
     }
 
     /// Leads promoted pieces home, those that move alike together. Each of them can go alone past all
-    /// others as they stand, so they can go one after the other.
-    fn lead_home(&mut self, side: Side, pieces: B, trail: &mut impl Trail) {
+    /// others as they stand, so they can go one after the other. Returns those that could not go though
+    /// nobody else that moves so was to go with them.
+    fn lead_home(&mut self, pieces: B, trail: &mut impl Trail) -> B {
         let rules = self.rules;
+        let mut stuck = B::EMPTY;
         for gait in &rules.gaits {
-            let mut alike = B::EMPTY;
-            for &index in &gait.roles {
-                alike |= rules.roles[index].of(self.board);
+            let alike = gait.of(self.board) & pieces;
+            if alike.is_empty() {
+                continue;
             }
-            alike &= pieces;
-            if !alike.is_empty() {
-                let free = rules.board & !self.board.occupied() & !self.reserved;
+            for side in Side::BOTH {
+                let alike = alike & self.board.of(side);
+                if alike.is_empty() {
+                    continue;
+                }
+                let mut free = rules.board & !self.board.occupied() & !self.reserved;
+                if !alike.is_many() {
+                    free |= alike;
+                }
                 let gone = Flood::new(self, side, gait, alike, free).run(trail);
-                remove(self.board, gone);
+                self.take(gone);
+                if gone.is_empty() && !alike.is_many() {
+                    stuck |= alike;
+                }
             }
         }
+        stuck
     }
 
     /// The files on which a side has as many unpromoted pieces of a kind as it may.
@@ -114,13 +136,13 @@ impl<'a, B: Bits> Quiet<'a, B> {
         for side in Side::BOTH {
             trail.undrop_all(side, squares & self.board.of(side));
         }
-        remove(self.board, squares);
+        self.take(squares);
     }
 
     /// Takes off one piece that stands on a line to a King but is not the last to shield it, or one whose
-    /// way leads over its own square.
-    fn free_one(&mut self, shields: B, trail: &mut impl Trail) -> bool {
-        for square in self.board.occupied().squares() {
+    /// way leads over its own square; `stuck`: pieces known to have no way.
+    fn free_one(&mut self, shields: B, stuck: B, trail: &mut impl Trail) -> bool {
+        for square in (self.board.occupied() & !stuck).squares() {
             if shields.has(square) && self.is_last_shield(square) {
                 continue;
             }
@@ -160,23 +182,36 @@ impl<'a, B: Bits> Quiet<'a, B> {
         let piece = B::bit(square);
         let free = rules.board & !(self.board.occupied() & !piece) & !self.reserved;
         let gone = Flood::new(self, side, gait, piece, free).run(trail);
-        remove(self.board, gone);
+        self.take(gone);
         !gone.is_empty()
     }
 
     /// The squares on which a piece of `side` in a role would attack the opposing King in some phase.
     pub(super) fn loud(&self, role: &Role<B>, side: Side, occupied: B) -> B {
+        let by_step = self.loud_by_step(role, side);
+        if role.directions[0].is_empty() {
+            by_step
+        } else {
+            by_step | self.loud_by_slide(role, side, occupied)
+        }
+    }
+
+    /// Those on which it would do so by a step.
+    pub(super) fn loud_by_step(&self, role: &Role<B>, side: Side) -> B {
+        let turned = side.other() as usize;
+        let [a, b] = self.targets[turned];
+        role.steps[turned][a] | role.steps[turned][b]
+    }
+
+    /// Those on which it would do so by a slide.
+    pub(super) fn loud_by_slide(&self, role: &Role<B>, side: Side, occupied: B) -> B {
         let turned = side.other();
         let [a, b] = self.targets[turned as usize];
-        if role.directions[0].is_empty() {
-            let steps = &role.steps[turned as usize];
-            return steps[a] | steps[b];
-        }
-        let found = self.rules.attacks(role, turned, a, occupied);
+        let found = self.rules.slides(role, turned, a, occupied);
         if a == b {
             found
         } else {
-            found | self.rules.attacks(role, turned, b, occupied)
+            found | self.rules.slides(role, turned, b, occupied)
         }
     }
 }
@@ -190,10 +225,12 @@ pub(super) fn lines<B: Bits, const N: usize>(
     let mut found = B::EMPTY;
     let sliders = rules.sliders(board);
     for side in Side::BOTH {
-        for &target in &targets[side.other() as usize] {
-            let aiming = rules.aiming(&sliders, board.of(side), side, target);
-            for slider in aiming.squares() {
-                found |= rules.between(slider, target);
+        for slider in (sliders & board.of(side)).squares() {
+            let reach = rules.role_at(board, slider).slides[side as usize][slider];
+            for &target in &targets[side.other() as usize] {
+                if reach.has(target) {
+                    found |= rules.between(slider, target);
+                }
             }
         }
     }

@@ -91,14 +91,12 @@ impl Candidates {
         let other = kings[side.other() as usize];
         for role in &rules.roles[1..] {
             for a in (role.of(board) & board.of(side)).squares() {
-                let there = rules.spread(role, side, B::bit(a));
-                let both_ways = there & rules.spread(role, side.other(), B::bit(a)) & free;
                 let piece = Piece {
                     side,
                     kind: role.kind,
                     promoted: role.promoted,
                 };
-                for b in both_ways.squares() {
+                for b in (role.shuttles[a] & free).squares() {
                     let shuttle = Shuttle {
                         squares: [a, b],
                         piece,
@@ -137,12 +135,11 @@ pub(super) fn for_each_pair<B: Bits, T>(
     let unseen = board.occupied() & !board.kinds[0];
     let ring = &rules.roles[0].steps[0];
     let free = !board.occupied();
-    let movers = rules.movers(board);
     let mut safe = [B::EMPTY; 2];
     for side in Side::BOTH {
         let own = B::bit(kings[side as usize]);
         let beside = ring[kings[side as usize]] & free;
-        let found = rules.safe_from(&movers, board, side, beside | own, unseen);
+        let found = rules.safe_targets(board, side, beside | own, unseen);
         if (found & own).is_empty() {
             return ControlFlow::Continue(());
         }

@@ -19,6 +19,9 @@ pub(super) struct Walk {
     pub(super) ranks: usize,
 }
 
+/// Room for the walks of most Kings, made at once.
+const LAYERS: usize = 16;
+
 impl<B: Bits> Quiet<'_, B> {
     /// Makes room for the pieces that are stuck; whether a King moved.
     pub(super) fn make_room(&mut self, walk: &Walk, trail: &mut impl Trail) -> bool {
@@ -87,7 +90,8 @@ impl<B: Bits> Quiet<'_, B> {
             return false;
         };
         let ring = &self.rules.roles[0].steps[0];
-        let mut way = vec![end];
+        let mut way = Vec::with_capacity(LAYERS);
+        way.push(end);
         for layer in layers[..depth].iter().rev() {
             way.push((*layer & ring[way[way.len() - 1]]).first());
         }
@@ -115,22 +119,20 @@ impl<B: Bits> Quiet<'_, B> {
         if shuttle.piece.kind != 0 {
             barred |= shuttle.reach(self.rules);
         }
+        let theirs = self.board.of(side.other());
+        for s in theirs.squares() {
+            let role = self.rules.role_at(self.board, s);
+            barred |= self.rules.attacks(role, side.other(), s, occupied);
+        }
         let mut reached = B::bit(start);
-        let mut layers = vec![reached];
+        let mut layers = Vec::with_capacity(LAYERS);
+        layers.push(reached);
         loop {
             let mut next = B::EMPTY;
             for t in layers[layers.len() - 1].squares() {
                 next |= ring[t];
             }
-            let mut safe = B::EMPTY;
-            for t in (next & !barred & !reached).squares() {
-                let attacked = self
-                    .rules
-                    .is_attacked(self.board, t, side.other(), occupied);
-                if !attacked {
-                    safe |= B::bit(t);
-                }
-            }
+            let safe = next & !barred & !reached;
             if safe.is_empty() {
                 return layers;
             }

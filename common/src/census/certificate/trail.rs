@@ -7,8 +7,8 @@ pub(in crate::census) type Squares = [[Square; 2]; 2];
 
 /// Receives the steps of a certificate in the order in which they are undone.
 pub(in crate::census) trait Trail {
-    /// A drop of `side` on `square` is undone.
-    fn undrop(&mut self, side: Side, square: Square);
+    /// The sides undo drops in turn, `first` first, on all squares of a set each, those of `last` last.
+    fn undrop_in_turn<B: Bits>(&mut self, first: Side, sets: [B; 2], last: B);
     /// From here on the sides may pass between these squares; each shuttle stands on one of them.
     fn shuttle(&mut self, shuttles: Squares);
     /// The sides pass until both shuttles stand on their first squares.
@@ -29,7 +29,7 @@ pub(in crate::census) trait Trail {
 /// The trail of the count: only the verdict matters.
 impl Trail for () {
     #[inline]
-    fn undrop(&mut self, _: Side, _: Square) {}
+    fn undrop_in_turn<B: Bits>(&mut self, _: Side, _: [B; 2], _: B) {}
     #[inline]
     fn shuttle(&mut self, _: Squares) {}
     #[inline]
@@ -57,8 +57,13 @@ pub(in crate::census) enum Step {
 }
 
 impl Trail for Vec<Step> {
-    fn undrop(&mut self, side: Side, square: Square) {
-        self.push(Step::Undrop(side, square));
+    fn undrop_in_turn<B: Bits>(&mut self, first: Side, sets: [B; 2], last: B) {
+        let [ours, mut theirs] =
+            sets.map(|set| (set & !last).squares().chain((set & last).squares()));
+        for square in ours {
+            self.push(Step::Undrop(first, square));
+            self.extend(theirs.next().map(|s| Step::Undrop(first.other(), s)));
+        }
     }
     fn shuttle(&mut self, shuttles: Squares) {
         self.push(Step::Shuttle(shuttles));
@@ -79,7 +84,7 @@ impl Trail for Vec<Step> {
         if let Some(&last) = way.last() {
             self.push(Step::Return(side, last, origin, true));
         }
-        self.undrop(side, origin);
+        self.push(Step::Undrop(side, origin));
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::files;
+use super::lanes::Lane;
 use crate::game::Bits;
 
 /// A way to run the same source with other instructions. All arms give the same outcomes.
@@ -84,7 +86,7 @@ fn pdep_is_slow() -> bool {
 }
 
 /// What the arms do differently.
-pub(super) trait Deposit {
+pub(super) trait Instructions {
     /// Runs one stage, compiled by itself for the arm's instructions: in one function together the
     /// stages' tables and numbers find no room in the registers.
     fn apart<R>(stage: impl FnOnce() -> R) -> R;
@@ -92,6 +94,9 @@ pub(super) trait Deposit {
     /// The bits of `onto` that are chosen by `places`: bit i of `places` stands for the i-th lowest bit
     /// of `onto`. No bit of `places` lies at or above the number of bits in `onto`.
     fn word(places: u64, onto: u64) -> u64;
+
+    /// Counts the empty squares beside the Kings and the pieces of the trails, by files, in all lanes.
+    fn count(lanes: &mut [Lane]);
 
     /// The same for sets.
     ///
@@ -114,10 +119,15 @@ pub(super) trait Deposit {
 /// Selects bit by bit, by the bytes' running counts.
 pub(super) struct Portable;
 
-impl Deposit for Portable {
+impl Instructions for Portable {
     #[inline(never)]
     fn apart<R>(stage: impl FnOnce() -> R) -> R {
         stage()
+    }
+
+    #[inline(always)]
+    fn count(lanes: &mut [Lane]) {
+        files::count(lanes);
     }
 
     #[inline(always)]
@@ -179,7 +189,7 @@ static SELECT_IN_BYTE: [[u8; 8]; 256] = {
 pub(super) struct Bmi2;
 
 #[cfg(target_arch = "x86_64")]
-impl Deposit for Bmi2 {
+impl Instructions for Bmi2 {
     #[inline(always)]
     fn apart<R>(stage: impl FnOnce() -> R) -> R {
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
@@ -189,6 +199,12 @@ impl Deposit for Bmi2 {
         }
         // SAFETY: the machine has these instructions, see the type.
         unsafe { run(stage) }
+    }
+
+    #[inline(always)]
+    fn count(lanes: &mut [Lane]) {
+        // SAFETY: the machine has AVX2, see the type.
+        unsafe { files::count_pairs(lanes) }
     }
 
     #[inline(always)]
@@ -221,7 +237,7 @@ mod tests {
         })
     }
 
-    fn check<D: Deposit>() {
+    fn check<I: Instructions>() {
         let mut words = words();
         let mut next = || words.next().unwrap();
         for round in 0..20_000 {
@@ -230,16 +246,16 @@ mod tests {
             let onto = u128::from_words([low, thin(next(), next())]);
             let room = !(u128::MAX.checked_shl(onto.count_ones()).unwrap_or(0));
             let places = u128::from_words([thin(next(), next()), next()]) & room;
-            assert_eq!(D::set(places, onto), slow(places, onto));
+            assert_eq!(I::set(places, onto), slow(places, onto));
             let onto = onto as u64;
             let places = next() & !(u64::MAX << onto.count_ones());
             let expected = slow(places.into(), onto.into());
-            assert_eq!(u128::from(D::set::<u64>(places, onto)), expected);
+            assert_eq!(u128::from(I::set::<u64>(places, onto)), expected);
         }
-        assert_eq!(D::word(0, 0), 0);
-        assert_eq!(D::word(u64::MAX, u64::MAX), u64::MAX);
-        assert_eq!(D::set(0u128, 0), 0);
-        assert_eq!(D::set(1u128, 1 << 127), 1 << 127);
+        assert_eq!(I::word(0, 0), 0);
+        assert_eq!(I::word(u64::MAX, u64::MAX), u64::MAX);
+        assert_eq!(I::set(0u128, 0), 0);
+        assert_eq!(I::set(1u128, 1 << 127), 1 << 127);
     }
 
     #[test]

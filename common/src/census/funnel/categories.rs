@@ -15,9 +15,7 @@ const BUCKET_BITS: u32 = 12;
 pub(super) struct CategoryTable {
     /// In order from the last category, and one more that begins after the last u.
     list: Vec<Entry>,
-    /// The category of the least u of each bucket.
-    buckets: Vec<Entry>,
-    /// By bucket, where in the list that category stands.
+    /// By bucket, where in the list the category of its least u stands.
     places: Vec<u16>,
     /// u shifted so much is its bucket.
     shift: u32,
@@ -53,14 +51,12 @@ impl CategoryTable {
         let places = (0..end >> shift)
             .map(|i| u16::try_from(bucket(i << shift)).ok())
             .collect::<Option<Vec<_>>>()?;
-        let buckets = places.iter().map(|&i| list[usize::from(i)]).collect();
         list.push(Entry {
             start: end,
             counts: [0; 4],
         });
         Some(CategoryTable {
             list,
-            buckets,
             places,
             shift,
             bits,
@@ -79,20 +75,27 @@ impl CategoryTable {
         (1 << self.bits) - 1
     }
 
-    /// The category of u.
+    /// All categories but the one after the last.
+    pub(super) fn list(&self) -> &[Entry] {
+        &self.list[..self.list.len() - 1]
+    }
+
+    /// The number of u's category in the list.
     #[inline(always)]
-    pub(super) fn find(&self, u: u64) -> &Entry {
-        let bucket = (u >> self.shift) as usize;
-        if self.shift == 0 {
-            return &self.buckets[bucket];
-        }
-        let mut i = usize::from(self.places[bucket]);
+    pub(super) fn number(&self, u: u64) -> usize {
+        let mut i = usize::from(self.places[(u >> self.shift) as usize]);
         // Nearly always none or one: the first as a number, not as a branch.
         i += usize::from(self.list[i + 1].start <= u);
         while self.list[i + 1].start <= u {
             i += 1;
         }
-        &self.list[i]
+        i
+    }
+
+    /// The category of u.
+    #[inline(always)]
+    pub(super) fn find(&self, u: u64) -> &Entry {
+        &self.list[self.number(u)]
     }
 }
 

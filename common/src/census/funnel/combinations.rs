@@ -1,4 +1,6 @@
-//! Combinations by index, as sets of places.
+//! Combinations by index, as places.
+
+use std::hint::select_unpredictable;
 
 /// From the index of a combination to its places.
 ///
@@ -11,17 +13,13 @@
 pub(super) struct Combinations {
     /// `columns[k][c]`: C(c, k); beyond the last place what no j reaches.
     columns: Box<[[u64; PLACES]; PIECES]>,
-    /// `guesses[k][key(j)]`: the largest c with C(c, k) at most the least j of that key.
+    /// `guesses[k][key(j)]` for k of 4 and more: the largest c with C(c, k) at most the least j of that key.
     guesses: Box<[[u8; GUESSES]; PIECES]>,
-    /// `pairs[k][j]` for k up to 2: the places, and [`NOWHERE`] where there are fewer.
-    pairs: Box<[[[u8; 2]; 1 << PAIR_BITS]; 4]>,
-    /// The same for k up to 3, one k after the other, each beginning at its start.
-    triples: Vec<[u8; 4]>,
+    /// The places of the combinations of up to three, [`NOWHERE`] filling the rest; one k after the
+    /// other, each beginning at its start.
+    few: Vec<[u8; 4]>,
     starts: [u32; 4],
 }
-
-/// How long tables by place are: one more than a byte and one can say, so that no index needs a check.
-pub(super) const PLACES: usize = 257;
 
 /// More than any number of pieces of a group.
 pub(super) const PIECES: usize = 32;
@@ -29,14 +27,14 @@ pub(super) const PIECES: usize = 32;
 /// What stands for no place: greater than any.
 pub(super) const NOWHERE: u8 = 127;
 
-/// C(126, 2) is less than 2 to this.
-const PAIR_BITS: u32 = 13;
+/// How long columns are: two more than a byte can say, so that no index needs a check.
+const PLACES: usize = 258;
 
-/// A key is made of the place of the leading bit and the six bits after it; 0 is the key of 0 alone.
-const MANTISSA: u32 = 6;
+/// A key is made of the place of the leading bit and the five bits after it; 0 is the key of 0 alone.
+const MANTISSA: u32 = 5;
 const KEY_BITS: u32 = 6 + MANTISSA;
 
-/// A row of guesses, and as much beside it as keeps the rows' like keys off the same lines of a cache.
+/// A row of guesses, and as many beside it as keep the rows' like keys off the same lines of a cache.
 const GUESSES: usize = (1 << KEY_BITS) + 320;
 
 #[inline(always)]
@@ -65,91 +63,76 @@ impl Combinations {
             return None;
         }
         let mut columns = Box::new([[u64::MAX; PLACES]; PIECES]);
-        for c in 0..=places {
-            columns[0][c] = 1;
-            for k in 1..=most {
-                columns[k][c] = match c.checked_sub(1) {
-                    None => 0,
-                    Some(c) => {
-                        Some(columns[k][c] + columns[k - 1][c]).filter(|&sum| sum < 1 << 62)?
-                    }
-                };
-            }
-        }
+        columns[0][..=places].fill(1);
         let mut guesses = Box::new([[0; GUESSES]; PIECES]);
-        for k in 3..=most {
+        for k in 1..=most {
+            let mut sum = 0u64;
+            for c in 0..=places {
+                columns[k][c] = sum;
+                sum = Some(sum + columns[k - 1][c]).filter(|&sum| sum < 1 << 62)?;
+            }
             for (key, guess) in guesses[k][..1 << KEY_BITS].iter_mut().enumerate() {
-                let Some(least) = least(key) else { continue };
+                let Some(least) = least(key).filter(|_| k > 3) else {
+                    continue;
+                };
                 let c = columns[k].partition_point(|&value| value <= least) - 1;
                 *guess = c.min(places) as u8;
             }
         }
         let room = 0..places as u8;
-        let singles = room.clone().map(|c| [c, NOWHERE, NOWHERE, NOWHERE]);
-        let mut triples = vec![[NOWHERE; 4]];
+        let mut few = vec![[NOWHERE; 4]];
         let mut starts = [0; 4];
-        starts[1] = triples.len() as u32;
-        triples.extend(singles);
-        starts[2] = triples.len() as u32;
+        starts[1] = few.len() as u32;
+        few.extend(room.clone().map(|c| [c, NOWHERE, NOWHERE, NOWHERE]));
+        starts[2] = few.len() as u32;
         for c in room.clone() {
-            triples.extend((0..c).map(|d| [c, d, NOWHERE, NOWHERE]));
+            few.extend((0..c).map(|d| [c, d, NOWHERE, NOWHERE]));
         }
-        starts[3] = triples.len() as u32;
+        starts[3] = few.len() as u32;
         for c in room {
             for d in 0..c {
-                triples.extend((0..d).map(|e| [c, d, e, NOWHERE]));
-            }
-        }
-        let mut pairs = Box::new([[[NOWHERE; 2]; 1 << PAIR_BITS]; 4]);
-        for k in 1..3 {
-            let all = &triples[starts[k] as usize..starts[k + 1] as usize];
-            for (pair, &[c, d, ..]) in pairs[k].iter_mut().zip(all) {
-                *pair = [c, d];
+                few.extend((0..d).map(|e| [c, d, e, NOWHERE]));
             }
         }
         Some(Combinations {
             columns,
             guesses,
-            pairs,
-            triples,
+            few,
             starts,
         })
     }
 
-    /// The places of the k-element combination with index j, in descending order; some [`NOWHERE`]
-    /// among them.
+    /// Where the combinations of k begin among [`few`](Self::few); nowhere in particular for more than 3.
+    pub(super) fn start(&self, k: u8) -> u32 {
+        self.starts[usize::from(k).min(3)]
+    }
+
+    /// The places of up to three pieces, [`NOWHERE`] after them; the number is the combination's index,
+    /// counted from the start.
+    #[inline(always)]
+    pub(super) fn few(&self, number: u32) -> [u8; 4] {
+        self.few[number as usize]
+    }
+
+    /// The places of the k-element combination with index j, in descending order: all but the last three
+    /// one by one to `visit`, then the last ones, [`NOWHERE`] after them.
     ///
     /// The last ones come from a table. Each of the others costs a guess and a comparison: between two
-    /// keys C(c, k) grows by less than one place (k/c is greater than 2^-6 for k of 3 and more and c up
-    /// to 126), so the guess is right or one less. There are three loads between one place and the next.
-    ///
-    /// `MANY`: take the last three from the larger table, not the last two from the smaller one.
+    /// keys C(c, k) grows by less than one place (k/c is greater than 2^-5 for k of 4 and more and c up
+    /// to 126), so the guess is right or one less. What is subtracted is chosen, not looked up once more: two
+    /// loads keep the next place waiting, not three.
     #[inline(always)]
-    pub(super) fn each_place<const MANY: bool>(
-        &self,
-        k: u8,
-        mut j: u64,
-        mut visit: impl FnMut(usize),
-    ) {
+    pub(super) fn unrank(&self, k: u8, mut j: u64, mut visit: impl FnMut(u8)) -> [u8; 4] {
         let mut k = usize::from(k) % PIECES;
-        while k > if MANY { 3 } else { 2 } {
-            let column = &self.columns[k];
-            let guess = usize::from(self.guesses[k][key(j)]);
-            let c = guess + usize::from(column[guess + 1] <= j);
-            j -= column[c];
-            visit(c);
+        while k > 3 {
+            let c = self.guesses[k][key(j)];
+            let column = &self.columns[k][usize::from(c)..][..2];
+            let more = j >= column[1];
+            visit(c + u8::from(more));
+            j -= select_unpredictable(more, column[1], column[0]);
             k -= 1;
         }
-        if MANY {
-            let [c, d, e, _] = self.triples[self.starts[k] as usize + j as usize];
-            visit(c.into());
-            visit(d.into());
-            visit(e.into());
-        } else {
-            let [c, d] = self.pairs[k][j as usize % (1 << PAIR_BITS)];
-            visit(c.into());
-            visit(d.into());
-        }
+        self.few(self.starts[k] + j as u32)
     }
 }
 
@@ -160,16 +143,17 @@ mod tests {
     use crate::population::Binomials;
 
     fn places(tables: &Combinations, k: usize, j: u64) -> u128 {
-        let mut sets = [0; 2];
-        let visit = |set: &mut u128, place| {
-            if place < usize::from(NOWHERE) {
-                *set |= u128::bit(place);
+        let mut set = 0;
+        let mut visit = |place: u8| {
+            if place < NOWHERE {
+                set |= u128::bit(place.into());
             }
         };
-        tables.each_place::<false>(k as u8, j, |place| visit(&mut sets[0], place));
-        tables.each_place::<true>(k as u8, j, |place| visit(&mut sets[1], place));
-        assert_eq!(sets[0], sets[1]);
-        sets[0]
+        tables
+            .unrank(k as u8, j, &mut visit)
+            .into_iter()
+            .for_each(visit);
+        set
     }
 
     fn check(m: usize, k: usize, tables: &Combinations, step: u128) {

@@ -71,7 +71,7 @@ impl Cut {
     /// q - q' is at most 3, two bits more than a remainder has, and hardly ever more than 0.
     #[inline(always)]
     pub(super) fn take<const N: usize>(&self, x: &mut [u64; LIMBS]) -> u64 {
-        let limb = usize::from(self.limb) % (LIMBS - 1);
+        let limb = usize::from(self.limb).min(LIMBS - 2);
         let top = x[limb] >> self.shift | (x[limb + 1] << 1) << (63 - self.shift);
         let guess = (u128::from(top) * u128::from(self.inverse)) >> 64;
         let mut quotient = guess as u64 >> self.down;

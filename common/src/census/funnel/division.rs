@@ -18,6 +18,10 @@ impl Small {
         }
     }
 
+    pub(super) fn inverse(&self) -> u64 {
+        self.inverse
+    }
+
     /// Quotient and remainder.
     ///
     /// With v the inverse and d the divisor, 2^64 - d v is 1 to d, so x v / 2^64 is less than x / d, by
@@ -34,18 +38,16 @@ impl Small {
     }
 }
 
-impl Small {
-    /// The same for numbers with (x + 1) d less than 2^64, without a correction.
-    ///
-    /// Let r = 2^64 - d v, 1 to d. Then (x + 1) v / 2^64 = (x + 1)/d - (x + 1) r / (d 2^64) is less than
-    /// (x + 1)/d, so less than floor(x/d) + 1; and it is at least floor(x/d), because (x + 1)/d is at
-    /// least floor(x/d) + 1/d, and what is subtracted at most (x + 1) / 2^64, at most 1/d.
-    #[inline(always)]
-    pub(super) fn divide_short(&self, x: u64) -> (u64, u64) {
-        debug_assert!((u128::from(x) + 1) * u128::from(self.divisor) < 1 << 64);
-        let quotient = ((u128::from(x + 1) * u128::from(self.inverse)) >> 64) as u64;
-        (quotient, x - quotient * self.divisor)
-    }
+/// The same for numbers with (x + 1) d less than 2^64, without a correction; v is [`Small::inverse`].
+///
+/// Let r = 2^64 - d v, 1 to d. Then (x + 1) v / 2^64 = (x + 1)/d - (x + 1) r / (d 2^64) is less than
+/// (x + 1)/d, so less than floor(x/d) + 1; and it is at least floor(x/d), because (x + 1)/d is at
+/// least floor(x/d) + 1/d, and what is subtracted at most (x + 1) / 2^64, at most 1/d.
+#[inline(always)]
+pub(super) fn divide_short(x: u64, d: u64, v: u64) -> (u64, u64) {
+    debug_assert!((u128::from(x) + 1) * u128::from(d) < 1 << 64);
+    let quotient = ((u128::from(x + 1) * u128::from(v)) >> 64) as u64;
+    (quotient, x - quotient * d)
 }
 
 /// A divisor for numbers of two words: its leading bit moved to the top, with the reciprocal of
@@ -156,7 +158,7 @@ mod tests {
             for x in words().into_iter().chain(ends) {
                 assert_eq!(small.divide(x), (x / d, x % d));
                 if (u128::from(x) + 1) * u128::from(d) < 1 << 64 {
-                    assert_eq!(small.divide_short(x), (x / d, x % d));
+                    assert_eq!(divide_short(x, d, small.inverse()), (x / d, x % d));
                 }
             }
         }

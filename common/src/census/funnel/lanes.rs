@@ -1,9 +1,12 @@
-//! Lanes: the samples of a batch on their way, and the loops of the stages over them.
+//! Lanes: the samples of a batch on their way, and sets of them.
 
+use super::combinations::PIECES;
 use super::files::FileSums;
-use super::kinds::{Digits, Groups, KindTable, Kinds};
-use super::layout::Layout;
+use super::layout::{Layout, Row, WORDS};
+use super::trail::Trail;
+use crate::census::Outcome;
 use crate::game::{Bits, KINDS};
+use crate::population::Rank;
 
 /// The most samples of a batch: what one refill of the draws keeps at most.
 pub(super) const BATCH: usize = 64;
@@ -18,11 +21,21 @@ pub(super) struct Lane {
     pub(super) hands: u64,
     /// How far the rank is before its section's end, and later what the cuts have left of it.
     pub(super) rest: [u64; 4],
-    pub(super) digits: Digits,
-    /// How many squares are empty before the present group is placed, by files.
+    /// What is left of each word.
+    pub(super) words: [u64; WORDS],
+    /// Where the tables by numbers of squares and pieces have each kind.
+    pub(super) rows: [Row; KINDS],
+    /// How many pieces each group of each kind has, of the kinds that have been taken off the words.
+    pub(super) counts: [[u8; 4]; KINDS],
+    /// Of the kind that was taken last, which combination of the empty squares each group takes, counted
+    /// from the last; of the groups that are not placed yet.
+    pub(super) indices: [u64; 4],
+    /// Where the groups stand that are placed.
+    pub(super) trail: Trail,
+    /// How many squares are empty beside the Kings, by files, and how many before the group that is counted
+    /// next.
+    pub(super) beside_kings: FileSums,
     pub(super) empty: FileSums,
-    /// The groups of each kind that has been taken off the words, until the last Pawn.
-    pub(super) groups: [Groups; KINDS],
 }
 
 impl Lane {
@@ -31,138 +44,145 @@ impl Lane {
         kings: 0,
         hands: 0,
         rest: [0; 4],
-        digits: Digits::NEW,
+        words: [0; WORDS],
+        rows: [Row::ZERO; KINDS],
+        counts: [[0; 4]; KINDS],
+        indices: [0; 4],
+        trail: Trail::NEW,
+        beside_kings: FileSums::ZERO,
         empty: FileSums::ZERO,
-        groups: [Groups::NEW; KINDS],
     };
 
-    /// Begins with a rank. One whose section does not fit the words is left out later; in its lane the
-    /// largest section's last rank keeps the others company.
+    /// Begins with a rank of its section. One whose section does not fit the words is left out later: in
+    /// its lane the largest section's last rank keeps the others company.
     #[inline(always)]
-    pub(super) fn enter(&mut self, layout: &Layout, section: u32, rest: [u64; 4]) {
-        let fits = layout.section(section).fits;
-        self.section = if fits { section } else { layout.largest };
-        self.rest = if fits { rest } else { [0; 4] };
-        let section = layout.section(self.section);
-        self.digits.board = section.board;
-        self.digits.empty = section.empty;
+    pub(super) fn enter(&mut self, layout: &Layout, rank: Rank) -> bool {
+        let mut section = layout.section(self.section);
+        let fits = section.fits;
+        self.rest = section.before_last(rank);
+        if !fits {
+            self.section = layout.largest;
+            self.rest = [0; 4];
+            section = layout.section(self.section);
+        }
+        self.rows = section.rows;
+        self.trail.clear();
+        fits
     }
 }
 
-/// Samples of a batch by number, ascending.
-#[derive(Clone, Copy)]
-pub(super) struct List {
-    /// One more than are held, so that what is not wanted has a place to be written to.
-    items: [u8; BATCH + 1],
-    len: usize,
-}
+/// Samples of a batch, by number.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Samples(u64);
 
-impl List {
-    pub(super) const NEW: Self = List {
-        items: [0; BATCH + 1],
-        len: 0,
-    };
+const _: () = assert!(BATCH == u64::BITS as usize);
+
+impl Samples {
+    pub(super) const NONE: Samples = Samples(0);
 
     /// Adds a sample or not, without a branch.
     #[inline(always)]
-    pub(super) fn push_if(&mut self, wanted: bool, sample: usize) {
-        self.items[self.len] = sample as u8;
-        self.len += usize::from(wanted);
+    pub(super) fn insert_if(&mut self, wanted: bool, sample: usize) {
+        self.0 |= u64::from(wanted) << sample;
     }
 
-    /// Keeps the samples that the filter passes, without a branch.
     #[inline(always)]
-    pub(super) fn retain(&mut self, mut passes: impl FnMut(usize) -> bool) {
-        let mut kept = 0;
-        for i in 0..self.len {
-            let sample = self.items[i];
-            let pass = passes(usize::from(sample) & (BATCH - 1));
-            self.items[kept] = sample;
-            kept += usize::from(pass);
-        }
-        self.len = kept;
+    pub(super) fn remove(&mut self, sample: usize) {
+        self.0 &= !(1 << sample);
     }
 
-    /// Adds the other list's samples, none of which this one holds.
-    pub(super) fn merge(&mut self, other: &List) {
-        for sample in other.iter() {
-            self.push_if(true, sample);
-        }
-        if other.len > 0 {
-            self.items[..self.len].sort_unstable();
+    /// The first so many.
+    pub(super) fn first(count: usize) -> Samples {
+        Samples(u64::MAX.checked_shr((BATCH - count) as u32).unwrap_or(0))
+    }
+
+    /// Writes their outcome.
+    #[inline(always)]
+    pub(super) fn mark(self, outcomes: &mut [u8], outcome: Outcome) {
+        for sample in self.iter() {
+            outcomes[sample] = outcome as u8;
         }
     }
 
-    pub(super) fn holds(&self, sample: usize) -> bool {
-        self.iter().any(|item| item == sample)
+    #[inline(always)]
+    pub(super) fn without(self, other: Samples) -> Samples {
+        Samples(self.0 & !other.0)
     }
 
+    #[inline(always)]
+    pub(super) fn with(self, other: Samples) -> Samples {
+        Samples(self.0 | other.0)
+    }
+
+    #[inline(always)]
+    pub(super) fn holds(self, sample: usize) -> bool {
+        self.0 >> sample & 1 == 1
+    }
+
+    /// In ascending order.
+    #[inline(always)]
+    pub(super) fn iter(self) -> impl Iterator<Item = usize> {
+        self.0.squares().map(|sample| sample % BATCH)
+    }
+
+    /// In the order of a number below [`PIECES`].
+    ///
+    /// A loop that runs so often for each sample then ends as the processor expects, but for a few times a
+    /// batch. (Measured on shogi's Pawns: 3.1 mispredicted branches a sample, now 1.3.)
+    #[inline(always)]
+    pub(super) fn sorted(self, mut number: impl FnMut(usize) -> u8) -> Sorted {
+        let mut starts = [0u8; PIECES];
+        for sample in self.iter() {
+            starts[usize::from(number(sample)) % PIECES] += 1;
+        }
+        let mut start = 0;
+        for count in &mut starts {
+            (*count, start) = (start, start + *count);
+        }
+        let mut sorted = Sorted {
+            items: [0; BATCH],
+            len: usize::from(start),
+        };
+        for sample in self.iter() {
+            let start = &mut starts[usize::from(number(sample)) % PIECES];
+            sorted.items[usize::from(*start) % BATCH] = sample as u8;
+            *start += 1;
+        }
+        sorted
+    }
+}
+
+/// Samples of a batch in another order.
+pub(super) struct Sorted {
+    items: [u8; BATCH],
+    len: usize,
+}
+
+impl Sorted {
     #[inline(always)]
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
         let items = self.items[..self.len].iter();
-        items.map(|&sample| usize::from(sample) & (BATCH - 1))
+        items.map(|&sample| usize::from(sample) % BATCH)
     }
 }
 
-/// Takes the topmost word that is left off the ranks.
-#[inline(always)]
-pub(super) fn take_word<const LIMBS: usize>(layout: &Layout, cut: usize, lanes: &mut [Lane]) {
-    let word = layout.cut_limbs.len() - cut;
-    for lane in lanes {
-        let section = layout.section(lane.section);
-        lane.digits.words[word] = section.cut(cut).take::<LIMBS>(&mut lane.rest);
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Takes a kind's digit off the words of the samples that are alive; without a limit to its pieces on a
-/// file it also counts them.
-///
-/// What the kind is like is told as constants: as questions in the loop they cost a third more
-/// instructions.
-#[inline(always)]
-pub(super) fn take_kind<B: Bits, const WIDE: bool, const FIRST: usize>(
-    kinds: &Kinds<B>,
-    kind: &KindTable<B>,
-    lanes: &mut [Lane; BATCH],
-    alive: &List,
-) {
-    for i in alive.iter() {
-        let lane = &mut lanes[i];
-        let groups = &mut lane.groups[kind.kind % KINDS];
-        kinds.take_groups::<WIDE, FIRST>(kind, &mut lane.digits, groups);
-    }
-    if kind.file_limit.is_none() {
-        for i in alive.iter() {
-            let lane = &mut lanes[i];
-            let groups = &lane.groups[kind.kind % KINDS];
-            let mut empty = lane.empty;
-            for number in FIRST..4 {
-                (empty, _) = kinds.count::<WIDE>(groups, number, empty);
-            }
-            lane.empty = empty;
+    #[test]
+    fn samples_sort_by_number_and_stay_in_order_beside_their_likes() {
+        let mut samples = Samples::NONE;
+        for sample in [0, 3, 5, 7, 40, 63] {
+            samples.insert_if(true, sample);
+            samples.insert_if(false, (sample + 1) % BATCH);
         }
+        let number = |sample: usize| (sample % 4) as u8;
+        let sorted: Vec<usize> = samples.sorted(number).iter().collect();
+        assert_eq!(sorted, [0, 40, 5, 3, 7, 63]);
+        assert_eq!(Samples::NONE.sorted(number).iter().count(), 0);
+        assert_eq!(Samples::first(BATCH).iter().count(), BATCH);
+        assert_eq!(Samples::first(0).iter().count(), 0);
+        assert!(Samples::first(3).without(samples).iter().eq(1..3));
     }
-}
-
-/// Counts a kind's groups by files, from the group `FROM` on to the group `JUDGED`, and keeps the samples
-/// in which this one has no more pieces than `limit` on any file.
-#[inline(always)]
-pub(super) fn filter<B: Bits, const WIDE: bool, const FROM: usize, const JUDGED: usize>(
-    kinds: &Kinds<B>,
-    kind: &KindTable<B>,
-    limit: &FileSums,
-    lanes: &mut [Lane; BATCH],
-    alive: &mut List,
-) {
-    alive.retain(|i| {
-        let lane = &mut lanes[i];
-        let groups = &lane.groups[kind.kind % KINDS];
-        let mut empty = lane.empty;
-        for number in FROM..JUDGED {
-            (empty, _) = kinds.count::<WIDE>(groups, number, empty);
-        }
-        let judged;
-        (lane.empty, judged) = kinds.count::<WIDE>(groups, JUDGED, empty);
-        !judged.exceed(limit)
-    });
 }

@@ -3,13 +3,18 @@
 
 use std::ops::Range;
 
+use super::combinations::PIECES;
 use super::cuts::{Cut, times};
 use super::division::Small;
-use crate::game::Hand;
+use crate::game::{Hand, KINDS};
 use crate::population::{Candidates, Rank};
 
 /// The most cuts that a rank may need.
 pub(super) const CUTS: usize = 4;
+
+/// More words than there are: a power of two, for indices that need no check.
+pub(super) const WORDS: usize = 8;
+const _: () = assert!(CUTS < WORDS);
 
 /// How many of the leading bits of a rank choose the bucket where the search for its section begins.
 const BUCKET_BITS: u32 = 12;
@@ -45,6 +50,37 @@ pub(super) struct Layout {
     pub(super) places: Vec<[usize; 2]>,
 }
 
+/// So many empty squares, and so many pieces to put on some of them: where tables by both have an entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row(u16);
+
+impl Row {
+    pub(super) const ZERO: Row = Row(0);
+    /// How many there are: for up to 127 squares.
+    pub(super) const COUNT: usize = 128 * PIECES;
+
+    #[inline(always)]
+    pub(super) fn new(empty: usize, board: usize) -> Self {
+        debug_assert!(empty < 128 && board < PIECES);
+        Row((empty * PIECES + board) as u16)
+    }
+
+    #[inline(always)]
+    pub(super) fn index(self) -> usize {
+        usize::from(self.0) % Self::COUNT
+    }
+
+    #[inline(always)]
+    pub(super) fn empty(self) -> usize {
+        self.index() / PIECES
+    }
+
+    #[inline(always)]
+    pub(super) fn board(self) -> usize {
+        self.index() % PIECES
+    }
+}
+
 /// What the funnel knows of a section.
 #[derive(Clone, Debug)]
 pub(super) struct Section {
@@ -53,10 +89,9 @@ pub(super) struct Section {
     cuts: [Cut; CUTS],
     /// The product of the hands' bases.
     pub(super) hands: Small,
-    /// How many pieces of each kind stand on the board, and how many squares are empty before they are
-    /// placed; the King's entries are 0.
-    pub(super) board: Hand,
-    pub(super) empty: Hand,
+    /// For each kind but the King how many squares are empty before it is placed, and how many pieces of
+    /// it stand on the board.
+    pub(super) rows: [Row; KINDS],
     /// Whether its digits fit the variant's words.
     pub(super) fits: bool,
 }
@@ -91,20 +126,19 @@ impl Layout {
             .zip(ends)
             .map(|(hands, last)| {
                 let bases = bases(hands);
-                let (mut board, mut empty) = (Hand::default(), Hand::default());
+                let mut rows = [Row::ZERO; KINDS];
                 let mut room = candidates.variant().squares() - 2;
                 for (kind, entry) in candidates.variant().kinds.iter().enumerate().skip(1) {
-                    board[kind] = entry.count - hands[kind];
-                    empty[kind] = room as u8;
-                    room -= usize::from(board[kind]);
+                    let board = usize::from(entry.count - hands[kind]);
+                    rows[kind] = Row::new(room, board);
+                    room -= board;
                 }
                 let cuts = section_cuts(&bases, &runs)
                     .filter(|cuts| (cuts.iter().zip(&cut_limbs)).all(|(cut, &n)| cut.limbs() <= n));
                 Section {
                     last,
                     hands: Small::new(bases[HANDS]),
-                    board,
-                    empty,
+                    rows,
                     fits: cuts.is_some(),
                     cuts: cuts.unwrap_or([Cut::NONE; CUTS]),
                 }
@@ -138,12 +172,12 @@ impl Layout {
         limbs[self.top] << self.spare | below >> 1 >> (63 - self.spare)
     }
 
-    /// The section of a rank, and how far before the section's last rank it is.
+    /// The section of a rank.
     ///
     /// The leading bits decide, except between sections that begin with the same ones; there the whole
     /// rank does.
     #[inline(always)]
-    pub(super) fn locate(&self, rank: Rank) -> (u32, [u64; 4]) {
+    pub(super) fn locate(&self, rank: Rank) -> u32 {
         let limbs = rank.limbs();
         let key = self.key(&limbs);
         let bucket = (key >> (64 - BUCKET_BITS)) as usize;
@@ -161,7 +195,7 @@ impl Layout {
                 index -= 1;
             }
         }
-        (index as u32, minus(self.sections[index].last, limbs))
+        index as u32
     }
 
     #[inline(always)]
@@ -183,6 +217,12 @@ fn minus(mut a: [u64; 4], b: [u64; 4]) -> [u64; 4] {
 }
 
 impl Section {
+    /// How far a rank of the section is before its last one.
+    #[inline(always)]
+    pub(super) fn before_last(&self, rank: Rank) -> [u64; 4] {
+        minus(self.last, rank.limbs())
+    }
+
     #[inline(always)]
     pub(super) fn cut(&self, index: usize) -> &Cut {
         &self.cuts[index]
