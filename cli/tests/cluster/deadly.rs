@@ -1,6 +1,6 @@
 //! A segment that kills each worker that takes it.
 
-use sqlx::{query, query_scalar};
+use sqlx::query_scalar;
 
 use crate::house::{House, accepted};
 use crate::points::Points;
@@ -39,7 +39,7 @@ async fn a_segment_that_kills_its_workers_is_set_aside_and_nothing_else() {
             died += i32::from(dies);
             innocent += i32::from(!dies);
             worker.kill_9();
-            let_the_deadline_pass(&house).await;
+            house.let_deadlines_pass().await;
             points.let_go("worker.claimed");
         } else {
             points.let_go("worker.claimed");
@@ -73,12 +73,4 @@ async fn lent(house: &House<'_>) -> Vec<i64> {
         .fetch_all(&mut conn)
         .await
         .unwrap()
-}
-
-async fn let_the_deadline_pass(house: &House<'_>) {
-    let mut owner = house.database.connection("kazoe_owner").await;
-    query("UPDATE leases SET deadline = claimed_at WHERE ended_at IS NULL")
-        .execute(&mut owner)
-        .await
-        .unwrap();
 }

@@ -1,8 +1,9 @@
 //! Processes that are stopped while they hold something, and go on when others have done their work.
 
 use std::fs;
+use std::time::Duration;
 
-use sqlx::{query, query_scalar};
+use sqlx::query_scalar;
 
 use crate::house::{House, until};
 use crate::points::Points;
@@ -24,16 +25,14 @@ async fn what_a_stopped_worker_hands_in_late_is_compared() {
     points.wait_for("worker.deliver");
     slow.signal("-STOP");
     points.let_go("worker.deliver");
-    let mut owner = house.database.connection("kazoe_owner").await;
-    let backdate = query("UPDATE leases SET deadline = claimed_at WHERE ended_at IS NULL");
-    assert!(backdate.execute(&mut owner).await.unwrap().rows_affected() > 0);
+    house.let_deadlines_pass().await;
     let _other = house.worker("b", &[]);
     house.ask(&["watch"]);
     assert_eq!(tallies(&house, "a", "accepted").await, 0);
 
     slow.signal("-CONT");
     while tallies(&house, "a", "audit").await == 0 {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
     house.assert_counted(id.trim(), &RUN).await;
     slow.signal("-TERM");
@@ -88,4 +87,29 @@ async fn a_coordinator_stopped_inside_a_transaction_holds_up_the_other_for_a_whi
     assert!(tallies(&house, "a", "audit").await > 0);
     house.assert_counted(id.trim(), &RUN).await;
     drop(other);
+}
+
+/// PostgreSQL stands still for a while, and nobody minds.
+#[tokio::test]
+async fn a_postgresql_that_stands_still_for_a_while_is_waited_for() {
+    let server = Server::private().await;
+    let house = House::new(&server).await;
+    let house = house.with(&["--hold", "1s", "--lease", "200ms"]);
+    let _coordinator = house.coordinator();
+    let id = house.ask(&["submit", "minishogi", "--segment", "4", "--samples", "2M"]);
+    let id = id.trim();
+    let mut workers = ["a", "b"].map(|owner| house.worker(owner, &[]));
+    for worker in &mut workers {
+        worker.wait_for("a lease");
+    }
+    for _ in 0..3 {
+        server.signal("-STOP");
+        // Longer than leases hold.
+        tokio::time::sleep(Duration::from_millis(1_200)).await;
+        server.signal("-CONT");
+        house.assert_lawful(id).await;
+    }
+    house.ask(&["watch", id]);
+    let run = ["minishogi", "--segment", "4", "--samples", "2M"];
+    house.assert_counted(id, &run).await;
 }

@@ -85,6 +85,7 @@ async fn random_kills_change_nothing() {
         let pause = draws.below(1_000);
         tokio::time::sleep(Duration::from_millis(pause)).await;
         let victim = draws.below(8);
+        let before = house.results().await;
         eprintln!("kill {kill}: victim {victim} after {pause} ms");
         match victim {
             0 => {
@@ -101,6 +102,7 @@ async fn random_kills_change_nothing() {
                 workers.insert(number, house.worker(owners[number], &[]));
             }
         }
+        assert!(before.is_subset(&house.results().await), "I5");
     }
     finish(&house).await;
     assert_eq!(accepted(&house), samples);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kazoe_proto::census::Finished;
 use kazoe_proto::work::{Lease, Notice, Report, Verdict};
-use sqlx::{query, query_scalar};
+use sqlx::query_scalar;
 use tokio::sync::Barrier;
 
 use crate::by_hand::{Hand, client, computed};
@@ -28,16 +28,12 @@ async fn one_tally_sent_a_hundred_times_at_once_counts_once() {
     let _coordinators = (house.coordinator(), second.coordinator());
     let id = house.ask(&[&["submit"], ONE.as_slice()].concat());
     let mut hand = Hand::join(&house, "a").await;
-    let mut owner = house.database.connection("kazoe_owner").await;
     let mut leases = Vec::new();
     for _ in 0..TIMES {
         let lease = hand.claim().await.unwrap();
         assert_eq!(lease.segments, [0]);
         leases.push(lease);
-        query("UPDATE leases SET deadline = claimed_at WHERE ended_at IS NULL")
-            .execute(&mut owner)
-            .await
-            .unwrap();
+        house.let_deadlines_pass().await;
     }
     let finished = computed(&leases[0]);
     let verdicts = send_at_once([&house, &second], &hand, &leases, &finished).await;
@@ -59,7 +55,7 @@ async fn one_tally_sent_a_hundred_times_at_once_counts_once() {
     );
     let deadlocks: i64 =
         query_scalar("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
-            .fetch_one(&mut owner)
+            .fetch_one(&mut house.connection().await)
             .await
             .unwrap();
     assert_eq!(deadlocks, 0);

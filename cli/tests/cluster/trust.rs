@@ -164,7 +164,7 @@ async fn a_worker_that_counts_otherwise_is_refused_with_both_values() {
 #[tokio::test]
 async fn wrong_fields_change_nothing() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--hold", "2s"]);
+    let house = House::new(&server).await;
     let coordinator = house.coordinator();
     let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
     let id = id.trim();
@@ -256,6 +256,7 @@ async fn wrong_fields_change_nothing() {
     assert_eq!(accepted(&house), 0);
 
     // A stale token neither extends nor ends what was lent to another since; its tally is taken.
+    house.let_deadlines_pass().await;
     until(|| coordinator.log().contains("lease expired"));
     let held = other.claim().await.unwrap();
     assert_eq!(held.segments, [good.segment], "what was lost is lent alone");
@@ -299,6 +300,7 @@ async fn wrong_fields_change_nothing() {
     let stopped = other.say(&held, &Report::Heartbeat).await.unwrap();
     assert_eq!(stopped, Some(Notice::Stop(StopReason::Cancelled)));
     house.ask(&["resume", id]);
+    house.let_deadlines_pass().await;
     let _worker = house.worker("b", &[]);
     house.ask(&["watch"]);
     house.assert_counted(id, &RUN).await;

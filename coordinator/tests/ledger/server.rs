@@ -138,22 +138,27 @@ impl Server {
 
     /// Kills the server and all of its processes as a power cut would, but for the disk.
     pub(crate) fn kill_9(&self) {
-        let pids = fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
-        let postmaster = pids.lines().next().unwrap();
-        let children = format!("/proc/{postmaster}/task/{postmaster}/children");
-        let children = fs::read_to_string(children).unwrap();
-        let killed = Command::new("kill")
-            .arg("-9")
-            .arg(postmaster)
-            .args(children.split_whitespace())
-            .stderr(Stdio::null())
-            .status();
-        killed.unwrap();
+        self.signal("-9");
         // A dead process keeps its number until its parent asks after it; the next server would take
         // it for a living one.
         for left in ["data/postmaster.pid", ".s.PGSQL.5432.lock"] {
             fs::remove_file(self.folder.join(left)).unwrap();
         }
+    }
+
+    /// Sends a signal to the server and all of its processes.
+    pub(crate) fn signal(&self, signal: &str) {
+        let pids = fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
+        let postmaster = pids.lines().next().unwrap();
+        let children = format!("/proc/{postmaster}/task/{postmaster}/children");
+        let children = fs::read_to_string(children).unwrap();
+        let sent = Command::new("kill")
+            .arg(signal)
+            .arg(postmaster)
+            .args(children.split_whitespace())
+            .stderr(Stdio::null())
+            .status();
+        sent.unwrap();
     }
 
     /// A new database that belongs to the owner role.
