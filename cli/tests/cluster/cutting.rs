@@ -1,11 +1,13 @@
-//! A wire between workers and the coordinator that is cut in the middle of a delivery.
+//! Wires that are cut in the middle of a delivery, or of a commit.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use crate::house::{House, until};
+use crate::proxy::{self, Proxy};
 use crate::server::Server;
 
 /// What does not get through.
@@ -139,6 +141,44 @@ async fn a_wire_that_is_cut_before_request_or_answer_loses_and_repeats_nothing()
         let submit = ["submit", "minishogi", "--segment", "4", "--samples", &text];
         id = house.ask(&submit).trim().to_owned();
         until(|| wire.has_lost());
+        house.assert_lawful(&id).await;
+        house.ask(&["watch", &id]);
+        house.assert_lawful(&id).await;
+    }
+    let samples = samples.to_string();
+    let run = ["minishogi", "--segment", "4", "--samples", &samples];
+    house.assert_counted(&id, &run).await;
+    drop((coordinator, workers));
+}
+
+/// The same between the coordinator and PostgreSQL, whatever it is that is being committed.
+#[tokio::test]
+async fn commits_that_are_cut_lose_and_repeat_nothing() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let house = house.with(&["--hold", "2s", "--lease", "100ms"]);
+    let proxy = Proxy::before(&house.database);
+    fs::write(house.path("runtime.url"), proxy.url("kazoe_runtime")).unwrap();
+    let coordinator = house.coordinator();
+    let workers = [house.worker("a", &[]), house.worker("b", &[])];
+    let mut samples = 0;
+    let mut id = String::new();
+    let losses = [
+        proxy::Loss::Request,
+        proxy::Loss::Answer,
+        proxy::Loss::Sender,
+    ];
+    for loss in losses.repeat(3) {
+        samples += 100_000;
+        let text = samples.to_string();
+        let submit = ["submit", "minishogi", "--segment", "4", "--samples", &text];
+        id = house.ask(&submit).trim().to_owned();
+        // A few commits of a round, each of another operation.
+        for _ in 0..4 {
+            let before = proxy.lost();
+            proxy.at_next_commit_lose(loss);
+            until(|| proxy.lost() > before);
+        }
         house.assert_lawful(&id).await;
         house.ask(&["watch", &id]);
         house.assert_lawful(&id).await;

@@ -18,6 +18,8 @@ mod identity;
 mod late;
 #[cfg(feature = "failpoints")]
 mod points;
+#[path = "../../../coordinator/tests/ledger/proxy.rs"]
+mod proxy;
 mod random_kills;
 mod repeats;
 mod restore;
