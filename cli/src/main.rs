@@ -18,6 +18,7 @@ mod store;
 
 mod database;
 mod office;
+mod place;
 
 mod logging;
 mod progress;

@@ -6,6 +6,7 @@ mod campaign;
 mod faults;
 mod house;
 mod identity;
+mod parts;
 mod random_kills;
 mod secure;
 #[path = "../../../coordinator/tests/ledger/server.rs"]
