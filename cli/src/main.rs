@@ -18,6 +18,7 @@ mod store;
 
 mod database;
 mod office;
+mod place;
 
 #[cfg(feature = "failpoints")]
 mod failpoints;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use kazoe_coordinator::ledger::{CampaignRecord, Snapshot};
+use kazoe_coordinator::ledger::{CampaignRecord, Snapshot, Submitted};
 use kazoe_coordinator::wire;
 use kazoe_proto::v1::admin_client::AdminClient;
 use kazoe_proto::v1::campaigns_client::CampaignsClient;
@@ -50,6 +50,14 @@ pub(crate) struct OfficeArgs {
 }
 
 impl OfficeArgs {
+    /// What clap calls the address.
+    pub(crate) const ID: &str = "url";
+
+    /// As if no coordinator was named.
+    pub(crate) fn forget(&mut self) {
+        self.url = None;
+    }
+
     /// Whether a coordinator was named.
     pub(crate) const fn is_named(&self) -> bool {
         self.url.is_some()
@@ -120,6 +128,22 @@ impl Office {
             "the answer of {} cannot be: {invalid}; is it of the same release?",
             self.url
         ))
+    }
+
+    /// Submits, resumes or extends a campaign.
+    ///
+    /// # Errors
+    /// What the coordinator says.
+    pub(crate) async fn submit(
+        &mut self,
+        submission: &campaigns::Submission,
+    ) -> Result<(CampaignRecord, Submitted), Stop> {
+        let request = campaigns::submit_request(submission);
+        let answer = self.campaigns.submit(request).await;
+        let answer = answer.map_err(|status| self.refused(&status))?;
+        let answer = campaigns::submitted(answer.into_inner());
+        let (record, how) = answer.map_err(|odd| self.odd(&odd))?;
+        Ok((wire::record_back(record), wire::submitted_back(how)))
     }
 
     /// All campaigns, oldest first.

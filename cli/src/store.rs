@@ -21,6 +21,9 @@ pub(crate) struct StoreArgs {
 }
 
 impl StoreArgs {
+    /// What clap calls the path.
+    pub(crate) const ID: &str = "path";
+
     /// Opens the database for writing, and creates it if it is missing.
     ///
     /// # Errors

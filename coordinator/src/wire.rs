@@ -184,6 +184,29 @@ pub const fn verdict(from: Verdict) -> work::Verdict {
     }
 }
 
+/// What became of a tally, back.
+#[must_use]
+pub const fn verdict_back(from: work::Verdict) -> Verdict {
+    match from {
+        work::Verdict::Accepted => Verdict::Accepted,
+        work::Verdict::Repeat => Verdict::Repeat,
+        work::Verdict::Audit => Verdict::Audit,
+        work::Verdict::Disputed => Verdict::Disputed,
+        work::Verdict::Stale => Verdict::Stale,
+    }
+}
+
+/// What a submission did, back.
+#[must_use]
+pub const fn submitted_back(from: campaigns::Submitted) -> Submitted {
+    match from {
+        campaigns::Submitted::New => Submitted::New,
+        campaigns::Submitted::Existing => Submitted::Existing,
+        campaigns::Submitted::Extended { from } => Submitted::Extended { from },
+        campaigns::Submitted::Fewer { asked } => Submitted::Fewer { asked },
+    }
+}
+
 /// A token on the wire.
 ///
 /// # Errors

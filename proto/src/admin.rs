@@ -1,5 +1,6 @@
 //! The service Admin: what only an operator may do.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use kazoe_common::census::Segment;
 use crate::campaigns::BUILD;
 use crate::census::{self, Finished, campaign_id};
 use crate::invalid::{length, present, text, variant, within, word};
+use crate::work::{MOST_FINISHED, Verdict, verdict, verdict_number};
 use crate::{Invalid, v1};
 
 /// The most bytes of an owner's name.
@@ -183,6 +185,80 @@ pub fn resolved_campaign(message: &v1::ResolveRequest) -> Result<String, Invalid
 pub fn resolution(message: v1::ResolveRequest, segment_blocks: u64) -> Result<Finished, Invalid> {
     let finished = present("finished", message.finished)?;
     census::finished("finished", finished, segment_blocks)
+}
+
+/// Tallies that were computed without a network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// The campaign's id.
+    pub campaign: String,
+    /// Blocks in a segment as they were computed.
+    pub segment_blocks: u64,
+    /// The build that computed them.
+    pub build: String,
+    /// The segments, at least one, each once.
+    pub segments: Vec<Finished>,
+}
+
+/// Tallies that were computed without a network, as a message.
+#[must_use]
+pub fn import_request(import: &Import) -> v1::ImportRequest {
+    v1::ImportRequest {
+        campaign: import.campaign.clone(),
+        segment_blocks: import.segment_blocks,
+        build: import.build.clone(),
+        segments: import
+            .segments
+            .iter()
+            .map(census::finished_message)
+            .collect(),
+    }
+}
+
+/// The tallies that a message says. Whether they are cut as the campaign is is not judged here.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn import(message: v1::ImportRequest) -> Result<Import, Invalid> {
+    let campaign = campaign_id("campaign", message.campaign)?;
+    let segment_blocks = within("segment_blocks", message.segment_blocks, 1..=1 << 20)?;
+    let build = text("build", message.build, 1..=BUILD)?;
+    length("segments", &message.segments, 1..=MOST_FINISHED)?;
+    let mut seen = BTreeSet::new();
+    let segments = message.segments.into_iter().enumerate();
+    let segments = segments.map(|(place, message)| {
+        let field = format!("segments[{place}]");
+        if !seen.insert(message.segment) {
+            let why = format!("segment {} is there twice", message.segment);
+            return Err(Invalid::new(format!("{field}.segment"), why));
+        }
+        census::finished(&field, message, segment_blocks)
+    });
+    Ok(Import {
+        campaign,
+        segment_blocks,
+        build,
+        segments: segments.collect::<Result<_, Invalid>>()?,
+    })
+}
+
+/// What became of imported tallies, as a message.
+#[must_use]
+pub fn import_response(verdicts: &[Verdict]) -> v1::ImportResponse {
+    v1::ImportResponse {
+        verdicts: verdicts.iter().copied().map(verdict_number).collect(),
+    }
+}
+
+/// What became of so many imported tallies, as a message says it.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn imported(message: v1::ImportResponse, sent: usize) -> Result<Vec<Verdict>, Invalid> {
+    length("verdicts", &message.verdicts, sent..=sent)?;
+    let verdicts = message.verdicts.into_iter().enumerate();
+    let verdicts = verdicts.map(|(place, one)| verdict(&format!("verdicts[{place}]"), one));
+    verdicts.collect()
 }
 
 /// Which segment of which campaign is tried again, as a message.

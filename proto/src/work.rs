@@ -386,18 +386,9 @@ pub enum Notice {
 #[must_use]
 pub fn deliver_response(notice: &Notice) -> v1::DeliverResponse {
     use v1::deliver_response::{Acknowledged, Extended, Receipt, Step, Stop};
-    let receipt = |&(segment, verdict): &(Segment, Verdict)| {
-        let verdict = match verdict {
-            Verdict::Accepted => v1::Verdict::Accepted,
-            Verdict::Repeat => v1::Verdict::Repeat,
-            Verdict::Audit => v1::Verdict::Audit,
-            Verdict::Disputed => v1::Verdict::Disputed,
-            Verdict::Stale => v1::Verdict::Stale,
-        };
-        Receipt {
-            segment,
-            verdict: verdict.into(),
-        }
+    let receipt = |&(segment, verdict): &(Segment, Verdict)| Receipt {
+        segment,
+        verdict: verdict_number(verdict),
     };
     let step = match notice {
         Notice::Acknowledged(receipts) => Step::Acknowledged(Acknowledged {
@@ -458,7 +449,18 @@ pub fn notice(
     })
 }
 
-fn verdict(field: &str, number: i32) -> Result<Verdict, Invalid> {
+pub(crate) fn verdict_number(verdict: Verdict) -> i32 {
+    let verdict = match verdict {
+        Verdict::Accepted => v1::Verdict::Accepted,
+        Verdict::Repeat => v1::Verdict::Repeat,
+        Verdict::Audit => v1::Verdict::Audit,
+        Verdict::Disputed => v1::Verdict::Disputed,
+        Verdict::Stale => v1::Verdict::Stale,
+    };
+    verdict.into()
+}
+
+pub(crate) fn verdict(field: &str, number: i32) -> Result<Verdict, Invalid> {
     variant(field, number, |verdict| match verdict {
         v1::Verdict::Unspecified => None,
         v1::Verdict::Accepted => Some(Verdict::Accepted),

@@ -5,9 +5,9 @@ use kazoe_coordinator::ledger::{CampaignRecord, Ledger, Snapshot};
 use serde_json::json;
 
 use crate::ending::{Ending, Stop};
-use crate::office::OfficeArgs;
 use crate::output::{FormArgs, JSON_VERSION, Output};
-use crate::store::{self, StoreArgs};
+use crate::place::PlaceArgs;
+use crate::store;
 
 /// List the campaigns, oldest first.
 ///
@@ -20,10 +20,7 @@ Examples:
   kazoe campaigns --coordinator http://127.0.0.1:7273")]
 pub(super) struct Args {
     #[command(flatten)]
-    store: StoreArgs,
-
-    #[command(flatten)]
-    office: OfficeArgs,
+    place: PlaceArgs,
 
     #[command(flatten)]
     form: FormArgs,
@@ -75,15 +72,15 @@ impl Args {
     /// All campaigns of the database, or of the coordinator if one was named.
     async fn all(&self) -> Result<Vec<(CampaignRecord, Snapshot)>, Stop> {
         let mut all = Vec::new();
-        if self.office.is_named() {
-            let mut office = self.office.open()?;
+        if self.place.office.is_named() {
+            let mut office = self.place.office.open()?;
             for record in office.list().await? {
                 let (snapshot, _) = office.snapshot(&record.id).await?;
                 all.push((record, snapshot));
             }
             return Ok(all);
         }
-        let ledger = self.store.read().await?;
+        let ledger = self.place.store.read().await?;
         for record in ledger.campaigns().await.map_err(Stop::failed)? {
             let snapshot = ledger.snapshot(&record.id).await.map_err(Stop::failed)?;
             all.push((record, snapshot));

@@ -11,10 +11,11 @@ use serde_json::json;
 
 use super::import;
 use crate::ending::{Ending, Stop};
-use crate::office::{Office, OfficeArgs};
+use crate::office::Office;
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
+use crate::place::PlaceArgs;
 use crate::quantity::counted;
-use crate::store::{self, StoreArgs};
+use crate::store;
 
 /// Write a campaign's ledger as one text file, which anyone can verify or import.
 ///
@@ -35,10 +36,7 @@ pub(super) struct Args {
     output: Option<PathBuf>,
 
     #[command(flatten)]
-    store: StoreArgs,
-
-    #[command(flatten)]
-    office: OfficeArgs,
+    place: PlaceArgs,
 
     #[command(flatten)]
     form: FormArgs,
@@ -47,10 +45,10 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
         store::block_on(async {
-            if self.office.is_named() {
+            if self.place.office.is_named() {
                 return self.fetch(output).await;
             }
-            let ledger = self.store.read().await?;
+            let ledger = self.place.store.read().await?;
             let record = store::find(&ledger, self.campaign.as_deref()).await?;
             let id = &record.id;
             let path = self.path(&record);
@@ -92,7 +90,7 @@ impl Args {
     /// Gets the file from a coordinator. It appears whole, and read to its last line; or what was there
     /// stays.
     async fn fetch(&self, output: &mut Output) -> Result<Ending, Stop> {
-        let mut office = self.office.open()?;
+        let mut office = self.place.office.open()?;
         let record = office.find(self.campaign.as_deref()).await?;
         let path = self.path(&record);
         if path == Path::new("-") {

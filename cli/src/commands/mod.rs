@@ -2,6 +2,7 @@
 
 mod bench;
 mod campaigns;
+mod compute;
 mod coordinator;
 mod export;
 mod health;
@@ -87,6 +88,7 @@ enum Command {
     Campaigns(campaigns::Args),
     Verify(verify::Args),
     Export(export::Args),
+    Compute(compute::Args),
     Import(import::Args),
     Size(size::Args),
     Unrank(unrank::Args),
@@ -141,6 +143,7 @@ impl Cli {
             Some(Command::Campaigns(args)) => args.run(output),
             Some(Command::Verify(args)) => args.run(output),
             Some(Command::Export(args)) => args.run(output),
+            Some(Command::Compute(args)) => args.run(output),
             Some(Command::Import(args)) => args.run(output),
             Some(Command::Size(args)) => args.run(output),
             Some(Command::Unrank(args)) => args.run(output),

@@ -1,10 +1,10 @@
 //! `kazoe report`: what a campaign found.
 
 use crate::ending::{Ending, Stop};
-use crate::office::OfficeArgs;
 use crate::output::Output;
+use crate::place::PlaceArgs;
 use crate::report::{Findings, ReportForm};
-use crate::store::{self, StoreArgs};
+use crate::store;
 
 /// Print what a campaign found so far.
 ///
@@ -24,10 +24,7 @@ pub(super) struct Args {
     campaign: Option<String>,
 
     #[command(flatten)]
-    store: StoreArgs,
-
-    #[command(flatten)]
-    office: OfficeArgs,
+    place: PlaceArgs,
 
     /// How the report is written.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
@@ -46,15 +43,15 @@ impl Args {
             self.format
         };
         store::block_on(async {
-            if self.office.is_named() {
-                let mut office = self.office.open()?;
+            if self.place.office.is_named() {
+                let mut office = self.place.office.open()?;
                 let record = office.find(self.campaign.as_deref()).await?;
                 output.text(&office.findings(&record.id).await?.render(form))?;
                 return Ok(Ending::Done);
             }
-            let ledger = self.store.read().await?;
+            let ledger = self.place.store.read().await?;
             let record = store::find(&ledger, self.campaign.as_deref()).await?;
-            let findings = Findings::gather(&ledger, record, &self.store).await?;
+            let findings = Findings::gather(&ledger, record, &self.place.store).await?;
             output.text(&findings.render(form))?;
             Ok(Ending::Done)
         })

@@ -3,7 +3,8 @@
 use kazoe_common::census::{Campaign, Counter, Cut};
 use kazoe_common::estimate::numerals::grouped;
 use kazoe_common::game::Variant;
-use kazoe_proto::campaigns::{self, Submission, Submitted, Target};
+use kazoe_coordinator::ledger::Submitted;
+use kazoe_proto::campaigns::{Submission, Target};
 use kazoe_worker::proof;
 use serde_json::json;
 
@@ -86,13 +87,7 @@ impl Args {
 
     async fn submit(&self, submission: &Submission, output: &mut Output) -> Result<Ending, Stop> {
         let mut office = self.office.open()?;
-        let answer = office
-            .campaigns
-            .submit(campaigns::submit_request(submission))
-            .await
-            .map_err(|status| office.refused(&status))?;
-        let answer = campaigns::submitted(answer.into_inner());
-        let (record, how) = answer.map_err(|odd| office.odd(&odd))?;
+        let (record, how) = office.submit(submission).await?;
         let id = record.campaign.id();
         let name = submission.campaign.variant.name;
         let wanted = grouped(record.cut.samples);

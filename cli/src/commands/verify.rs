@@ -16,10 +16,10 @@ use serde_json::json;
 use super::import;
 use crate::ending::{Ending, Stop};
 use crate::local::verify::{Checker, Difference, Verified};
-use crate::office::OfficeArgs;
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
+use crate::place::PlaceArgs;
 use crate::quantity::{self, counted};
-use crate::store::{self, StoreArgs};
+use crate::store;
 
 /// Compute random segments again and compare their whole tallies and witnesses.
 ///
@@ -47,10 +47,7 @@ pub(super) struct Args {
     seed: Option<u64>,
 
     #[command(flatten)]
-    store: StoreArgs,
-
-    #[command(flatten)]
-    office: OfficeArgs,
+    place: PlaceArgs,
 
     #[command(flatten)]
     form: FormArgs,
@@ -78,7 +75,7 @@ impl Args {
         let (campaign, verified) = store::block_on(async {
             match &file {
                 Some(path) => self.check_file(import::open(path)?, path, seed).await,
-                None if self.office.is_named() => self.check_afar(seed).await,
+                None if self.place.office.is_named() => self.check_afar(seed).await,
                 None => self.check_campaign(seed).await,
             }
         })?;
@@ -87,7 +84,7 @@ impl Args {
 
     /// A coordinator's campaign, by way of its ledger file.
     async fn check_afar(&self, seed: u64) -> Result<(Campaign, Verified), Stop> {
-        let mut office = self.office.open()?;
+        let mut office = self.place.office.open()?;
         let record = office.find(self.what.as_deref()).await?;
         let mut text = Vec::new();
         let write = |piece: &[u8]| {
@@ -117,7 +114,7 @@ impl Args {
     }
 
     async fn check_campaign(&self, seed: u64) -> Result<(Campaign, Verified), Stop> {
-        let ledger = self.store.read().await?;
+        let ledger = self.place.store.read().await?;
         let record = store::find(&ledger, self.what.as_deref()).await?;
         let theirs = ledger.self_tests(&record.id).await.map_err(Stop::failed)?;
         let checker = self.checker(&record.campaign, record.cut, seed, &theirs)?;

@@ -1,16 +1,18 @@
 //! One machine and no network: a ledger and a worker in one process.
 //!
 //! [`begin`] submits, resumes or extends a campaign, [`run`] works on it until it is complete or told to
-//! stop, [`verify::Checker`] computes segments again and compares. They join the crates and decide nothing:
+//! stop, [`compute`] on a part of it, [`verify::Checker`] computes segments again and compares. They join the crates and decide nothing:
 //! what is lent and what counts the ledger says, when to claim and to hand in the worker's session.
 
 mod desk;
+mod part;
 pub(crate) mod verify;
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 
-use kazoe_common::census::{Campaign, Counter, Cut};
+use kazoe_common::census::{Campaign, Counter, Cut, Segment};
 use kazoe_coordinator::ledger::{
     CampaignRecord, Ledger, LedgerError, SelfTest, Service, Snapshot, Submission, Submitted, Who,
 };
@@ -19,6 +21,7 @@ use kazoe_worker::session::{Pattern, Progress, SessionError, Summary, work};
 use kazoe_worker::stop::Stop;
 
 use desk::LedgerDesk;
+use part::PartDesk;
 
 #[cfg(test)]
 mod tests;
@@ -98,4 +101,19 @@ pub(crate) async fn run<L: Ledger>(
     let summary = work(&mut desk, Pattern::new(threads), stop, tell).await?;
     let last = ledger.snapshot(&campaign.id).await;
     Ok((summary, last.map_err(SessionError::Desk)?))
+}
+
+/// Computes those of a campaign's segments that the ledger has not yet, until all of the range are there
+/// or it is told to stop. Whatever is finished is in the ledger.
+pub(crate) async fn compute<L: Ledger>(
+    ledger: &L,
+    campaign: &CampaignRecord,
+    counter: Arc<Counter>,
+    segments: Range<Segment>,
+    threads: usize,
+    stop: Arc<Stop>,
+    tell: impl FnMut(&Progress),
+) -> Result<Summary, SessionError<LedgerError>> {
+    let mut desk = PartDesk::new(ledger, campaign, who(), counter, segments);
+    work(&mut desk, Pattern::new(threads), stop, tell).await
 }

@@ -12,5 +12,6 @@ mod explain;
 mod help;
 mod known_cases;
 mod ledgers;
+mod parts;
 mod runs;
 mod streams;

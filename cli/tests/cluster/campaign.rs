@@ -108,7 +108,6 @@ async fn a_coordinator_s_campaigns_are_read_like_a_file_s() {
     };
     let alone = house
         .command(&["report", "--db", "alone.db"])
-        .env_remove("KAZOE_COORDINATOR")
         .output()
         .unwrap();
     assert_eq!(

@@ -16,6 +16,7 @@ mod house;
 mod identity;
 #[cfg(feature = "failpoints")]
 mod late;
+mod parts;
 #[cfg(feature = "failpoints")]
 mod points;
 #[path = "../../../coordinator/tests/ledger/proxy.rs"]

@@ -33,7 +33,7 @@ mod import;
 mod read;
 mod write;
 
-pub use import::{ImportError, Imported, import};
+pub use import::{ImportError, Imported, check_self_tests, import};
 pub use read::{Entry, FileError, Header, LedgerFile};
 pub use write::{ExportError, Exported, Pages, export, export_to_path};
 

@@ -6,9 +6,10 @@ use std::time::Duration;
 use kazoe_proto::admin as messages;
 use kazoe_proto::v1::admin_server::Admin;
 use kazoe_proto::v1::{
-    CreateTokenRequest, CreateTokenResponse, DrainRequest, DrainResponse, ListTokensRequest,
-    ListTokensResponse, PurgeRequest, PurgeResponse, ResolveRequest, ResolveResponse, RetryRequest,
-    RetryResponse, RevokeTokenRequest, RevokeTokenResponse, WorkersRequest, WorkersResponse,
+    CreateTokenRequest, CreateTokenResponse, DrainRequest, DrainResponse, ImportRequest,
+    ImportResponse, ListTokensRequest, ListTokensResponse, PurgeRequest, PurgeResponse,
+    ResolveRequest, ResolveResponse, RetryRequest, RetryResponse, RevokeTokenRequest,
+    RevokeTokenResponse, WorkersRequest, WorkersResponse,
 };
 use tonic::{Request, Response, Status};
 use tracing::info;
@@ -101,6 +102,42 @@ impl Admin for AdminService {
             "resolved by the operator"
         );
         Ok(Response::new(ResolveResponse {}))
+    }
+
+    async fn import(
+        &self,
+        request: Request<ImportRequest>,
+    ) -> Result<Response<ImportResponse>, Status> {
+        let caller = self.admit(&request, Right::Operate).await?;
+        let import = messages::import(request.into_inner())?;
+        let id = &import.campaign;
+        let ledger = &self.0.ledger;
+        let campaign = ledger.campaign(id).await;
+        let blocks = campaign.map_err(|error| status(&error))?.cut.segment_blocks;
+        if import.segment_blocks != blocks {
+            return Err(Status::invalid_argument(format!(
+                "field `segment_blocks`: the campaign's segments have {blocks} blocks, these {}",
+                import.segment_blocks
+            )));
+        }
+        let who = Who {
+            owner: caller.owner,
+            worker: "import".to_owned(),
+            build: import.build,
+            operator: false,
+        };
+        let segments = import.segments.into_iter();
+        let deliveries: Vec<_> = segments.map(wire::delivery).collect();
+        let verdicts = ledger.import(id, &who, &deliveries).await;
+        let verdicts = verdicts.map_err(|error| status(&error))?;
+        info!(
+            campaign = id,
+            by = who.owner,
+            segments = verdicts.len(),
+            "tallies imported"
+        );
+        let verdicts: Vec<_> = verdicts.into_iter().map(wire::verdict).collect();
+        Ok(Response::new(messages::import_response(&verdicts)))
     }
 
     async fn retry(

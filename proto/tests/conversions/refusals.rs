@@ -558,6 +558,39 @@ fn operators() {
             }),
         ],
     );
+    let import = admin::Import {
+        campaign: "0123456789".to_owned(),
+        segment_blocks: 2,
+        build: "test".to_owned(),
+        segments: vec![finished()],
+    };
+    spoil(
+        &admin::import_request(&import),
+        admin::import,
+        &[
+            ("campaign", |it| it.campaign.push('x')),
+            ("segment_blocks", |it| it.segment_blocks = 0),
+            ("segment_blocks", |it| it.segment_blocks = (1 << 20) + 1),
+            ("build", |it| it.build = "x".repeat(201)),
+            ("segments", |it| it.segments.clear()),
+            ("segments", |it| {
+                it.segments = vec![it.segments[0].clone(); 257]
+            }),
+            ("segments[1].segment", |it| {
+                it.segments.push(it.segments[0].clone())
+            }),
+            ("segments[0].tally.cells", |it| it.segments[0].samples = 1),
+        ],
+    );
+    spoil(
+        &admin::import_response(&[kazoe_proto::work::Verdict::Accepted]),
+        |message| admin::imported(message, 1),
+        &[
+            ("verdicts", |it| it.verdicts.clear()),
+            ("verdicts[0]", |it| it.verdicts[0] = 0),
+            ("verdicts[0]", |it| it.verdicts[0] = 99),
+        ],
+    );
     spoil(
         &admin::retry_request("0123456789", 1),
         admin::retry,
