@@ -217,6 +217,11 @@ impl Office {
             wire::snapshot_back(found.snapshot),
             &found.paths,
             builds.collect(),
+            found
+                .owners
+                .into_iter()
+                .map(wire::owner_share_back)
+                .collect(),
             Home::Coordinator(self.url.clone()),
         )
     }

@@ -6,8 +6,8 @@ use kazoe_proto::{campaigns, census, work};
 
 use crate::leasing::Verdict;
 use crate::ledger::{
-    BuildShare, CampaignRecord, Counts, Delivery, Pace, Prefix, SelfTest, Service, Snapshot,
-    Submission, Submitted, Token,
+    BuildShare, CampaignRecord, Counts, Delivery, OwnerShare, Pace, Prefix, SelfTest, Service,
+    Snapshot, Submission, Submitted, Token,
 };
 
 /// A submission, of which `audit_millionths` of the segments are computed twice.
@@ -158,6 +158,34 @@ pub fn build_share_back(from: campaigns::BuildShare) -> BuildShare {
         segments: from.segments,
         first_at: from.first_at,
         last_at: from.last_at,
+    }
+}
+
+/// What an owner contributed.
+#[must_use]
+pub fn owner_share(from: OwnerShare) -> campaigns::OwnerShare {
+    campaigns::OwnerShare {
+        owner: from.owner,
+        segments: from.segments,
+        samples: from.samples,
+        reachable: from.reachable,
+        audited: from.audited,
+        disagreed: from.disagreed,
+        core_seconds: from.core_seconds,
+    }
+}
+
+/// What an owner contributed, back.
+#[must_use]
+pub fn owner_share_back(from: campaigns::OwnerShare) -> OwnerShare {
+    OwnerShare {
+        owner: from.owner,
+        segments: from.segments,
+        samples: from.samples,
+        reachable: from.reachable,
+        audited: from.audited,
+        disagreed: from.disagreed,
+        core_seconds: from.core_seconds,
     }
 }
 

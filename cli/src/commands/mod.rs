@@ -2,6 +2,7 @@
 
 mod bench;
 mod campaigns;
+mod completions;
 mod compute;
 mod coordinator;
 mod export;
@@ -113,6 +114,7 @@ enum Command {
     Token(token::Args),
     Health(health::Args),
     Migrate(migrate::Args),
+    Completions(completions::Args),
 }
 
 impl Cli {
@@ -168,6 +170,7 @@ impl Cli {
             Some(Command::Token(args)) => args.run(output),
             Some(Command::Health(args)) => args.run(output),
             Some(Command::Migrate(args)) => args.run(output),
+            Some(Command::Completions(args)) => args.run(output),
         }
     }
 }

@@ -81,7 +81,7 @@ impl Args {
     }
 }
 
-/// Tell a worker to leave: it is lent nothing more, and ends when its leases are done.
+/// Tell a worker to leave: it is lent nothing more, hands in what it has begun, and ends.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -105,7 +105,7 @@ impl Drain {
             let told = office.admin.drain(request).await;
             told.map_err(|status| office.refused(&status))?;
             tell(format_args!(
-                "{} is lent nothing more, and leaves when its leases are done.",
+                "{} is lent nothing more, and leaves when what it has begun is done.",
                 self.worker
             ));
             Ok(Ending::Done)

@@ -4,7 +4,7 @@ use kazoe_common::estimate::{Comparison, Folding, PathFigures, largest_wrong_sha
 use num_rational::Ratio;
 use serde_json::{Value, json};
 
-use super::{Findings, Home};
+use super::{Findings, Home, z_against_the_rest};
 use crate::output::JSON_VERSION;
 
 pub(super) fn render(findings: &Findings) -> String {
@@ -18,6 +18,7 @@ pub(super) fn document(findings: &Findings) -> Value {
         snapshot,
         report,
         builds,
+        owners,
         home,
     } = findings;
     let campaign = &record.campaign;
@@ -100,6 +101,19 @@ pub(super) fn document(findings: &Findings) -> Value {
         "builds": builds
             .iter()
             .map(|build| json!({ "build": build.build, "segments": build.segments }))
+            .collect::<Vec<_>>(),
+        "owners": owners
+            .iter()
+            .map(|one| json!({
+                "owner": one.owner,
+                "segments": one.segments,
+                "samples": one.samples,
+                "reachable": one.reachable,
+                "audited": one.audited,
+                "disagreed": one.disagreed,
+                "core_seconds": one.core_seconds,
+                "z": z_against_the_rest(one, owners),
+            }))
             .collect::<Vec<_>>(),
         (where_it_is): home.name(),
         "next": findings.next_command(),

@@ -11,9 +11,11 @@ use std::fmt;
 
 use clap::ValueEnum;
 use kazoe_common::census::{Campaign, Witness};
-use kazoe_common::estimate::Report;
+use kazoe_common::estimate::{Report, two_proportion_z};
 use kazoe_common::population::Candidates;
-use kazoe_coordinator::ledger::{BuildShare, CampaignRecord, Ledger, Snapshot, SqliteLedger};
+use kazoe_coordinator::ledger::{
+    BuildShare, CampaignRecord, Ledger, OwnerShare, Snapshot, SqliteLedger,
+};
 
 use crate::ending::Stop;
 use crate::store::StoreArgs;
@@ -38,6 +40,7 @@ pub(crate) struct Findings {
     snapshot: Snapshot,
     report: Report,
     builds: Vec<BuildShare>,
+    owners: Vec<OwnerShare>,
     home: Home,
 }
 
@@ -84,8 +87,9 @@ impl Findings {
             .await
             .map_err(Stop::failed)?;
         let builds = ledger.builds(&record.id).await.map_err(Stop::failed)?;
+        let owners = ledger.owners(&record.id).await.map_err(Stop::failed)?;
         let home = Home::Database(store.clone());
-        Findings::new(record, snapshot, &witnesses, builds, home)
+        Findings::new(record, snapshot, &witnesses, builds, owners, home)
     }
 
     /// Makes the report of what was found; of the witnesses the paths are enough.
@@ -97,6 +101,7 @@ impl Findings {
         snapshot: Snapshot,
         witnesses: &[Witness],
         builds: Vec<BuildShare>,
+        owners: Vec<OwnerShare>,
         home: Home,
     ) -> Result<Self, Stop> {
         let candidates = Candidates::new(record.campaign.variant).map_err(Stop::failed)?;
@@ -112,6 +117,7 @@ impl Findings {
             snapshot,
             report,
             builds,
+            owners,
             home,
         })
     }
@@ -136,6 +142,15 @@ impl Findings {
             self.home.command(campaign, Some(self.record.cut.samples))
         }
     }
+}
+
+/// How far an owner's share of reachable samples lies from that of all others together; nothing where one
+/// of them has none.
+fn z_against_the_rest(owner: &OwnerShare, owners: &[OwnerShare]) -> Option<f64> {
+    let samples: u64 = owners.iter().map(|one| one.samples).sum();
+    let reachable: u64 = owners.iter().map(|one| one.reachable).sum();
+    let rest = (reachable - owner.reachable, samples - owner.samples);
+    two_proportion_z((owner.reachable, owner.samples), rest)
 }
 
 /// Which positions are counted, for people.

@@ -7,7 +7,7 @@ use kazoe_common::estimate::{Folding, Method, Report, largest_wrong_share};
 use num_bigint::BigUint;
 use num_rational::Ratio;
 
-use super::tables::{Table, depths, funnel, paths};
+use super::tables::{Table, depths, funnel, owners, paths};
 use super::{Agreement, Findings, convention};
 
 pub(super) fn render(findings: &Findings) -> String {
@@ -42,6 +42,11 @@ pub(super) fn render(findings: &Findings) -> String {
         line(String::new());
         line("The published search".to_owned());
         table(&figures, &mut line);
+    }
+    if let Some(owners) = owners(&findings.owners) {
+        line(String::new());
+        line("Owners".to_owned());
+        table(&owners, &mut line);
     }
     line(String::new());
     estimates(report, &mut line);

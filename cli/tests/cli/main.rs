@@ -8,6 +8,7 @@ mod data;
 mod bad_input;
 mod bad_stores;
 mod bench;
+mod completions;
 mod explain;
 mod help;
 mod known_cases;

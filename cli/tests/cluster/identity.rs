@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use kazoe_proto::work::{Notice, Report, StopReason, Verdict};
+
+use crate::by_hand::{Hand, computed};
 use crate::house::{House, until};
 use crate::server::Server;
 
@@ -144,7 +147,7 @@ async fn what_there_is_to_call_is_no_secret() {
 }
 
 #[tokio::test]
-async fn a_drained_worker_leaves_when_its_leases_are_done() {
+async fn a_drained_worker_hands_in_what_it_has_begun_and_leaves() {
     let server = Server::shared().await;
     let flags = ["--lease", "100ms"];
     let house = House::new(&server).await.with(&flags);
@@ -162,6 +165,21 @@ async fn a_drained_worker_leaves_when_its_leases_are_done() {
         (&drained["state"], &drained["leases"]),
         (&"leaving".into(), &0.into())
     );
+
+    // It is told at its heartbeat, hands in what it has begun, and the rest goes back.
+    let mut hand = Hand::join(&house, "b").await;
+    let lease = hand.claim().await.unwrap();
+    let id = hand.worker.clone();
+    house.ask(&["drain", &id]);
+    let told = hand.say(&lease, &Report::Heartbeat).await.unwrap();
+    assert_eq!(told, Some(Notice::Stop(StopReason::Drained)));
+    let begun = Report::Finished(vec![computed(&lease).remove(0)]);
+    let safe = Notice::Acknowledged(vec![(lease.segments[0], Verdict::Accepted)]);
+    assert_eq!(hand.say(&lease, &begun).await.unwrap(), Some(safe));
+    assert_eq!(hand.say(&lease, &Report::Done).await.unwrap(), None);
+    assert!(hand.claim().await.is_none());
+    let counts = house.json(&["report"]).remove(0);
+    assert_eq!(counts["segments"]["leased"], 0, "{counts}");
     let unknown = house.refusal(&["drain", "w-none"]);
     assert!(unknown.contains("kazoe workers"), "{unknown}");
 }

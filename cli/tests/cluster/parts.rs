@@ -107,7 +107,8 @@ async fn wrong_parts_are_refused_by_the_name_of_the_field() {
     let refused = worker.import(import_request(&import)).await.unwrap_err();
     assert_eq!(refused.code(), Code::PermissionDenied);
     let mut operator = admin("operator");
-    let wrong: [(&str, fn(&mut v1::ImportRequest)); 4] = [
+    type Change = fn(&mut v1::ImportRequest);
+    let wrong: [(&str, Change); 4] = [
         ("segment_blocks", |it| {
             it.segment_blocks = 8;
             it.segments[0].witnesses.clear();

@@ -66,6 +66,25 @@ async fn a_worker_that_moves_one_count_is_caught_and_outvoted() {
     };
     assert_eq!((disagreed("a"), disagreed("b"), disagreed("c")), (1, 0, 0));
 
+    // The report says the same of the owners.
+    let report = house.json(&["report"]).remove(0);
+    let owners = report["owners"].as_array().unwrap();
+    let names = owners.iter().map(|one| one["owner"].as_str().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), ["a", "b", "c"]);
+    assert_eq!(owners[0]["disagreed"], 1);
+    assert_eq!(owners[1]["disagreed"], 0);
+    let segments = owners.iter().map(|one| one["segments"].as_u64().unwrap());
+    assert_eq!(segments.sum::<u64>(), 13);
+    let reachable = owners.iter().map(|one| one["reachable"].as_u64().unwrap());
+    let passed = report["funnel"][4]["passed"].as_u64();
+    assert_eq!(Some(reachable.sum::<u64>()), passed);
+    let z = owners[1]["z"].as_f64().unwrap();
+    assert!(z.abs() < 6.0, "{z}");
+    for form in ["text", "md"] {
+        let text = house.ask(&["report", "--format", form]);
+        assert!(text.contains("disagreed"), "{text}");
+    }
+
     // What lost does not open the dispute again; the rest of the liar is taken back nevertheless.
     let said = liar
         .say(&lease, &Report::Finished(vec![lie]))

@@ -33,7 +33,7 @@ pub use registry::{
     WorkerStanding,
 };
 pub use snapshot::{
-    AcceptedSegment, AuditEntry, Breach, BuildShare, Counts, LogEntry, Prefix, Snapshot,
+    AcceptedSegment, AuditEntry, Breach, BuildShare, Counts, LogEntry, OwnerShare, Prefix, Snapshot,
 };
 pub use sqlite::{OpenError, SqliteLedger};
 pub use storage::{Place, StorageError, StorageFault};
@@ -208,6 +208,13 @@ pub trait Ledger: Send + Sync {
     /// [`LedgerError::UnknownCampaign`].
     fn builds(&self, id: &str)
     -> impl Future<Output = Result<Vec<BuildShare>, LedgerError>> + Send;
+
+    /// What each owner contributed, by the owner's name: all that have a tally in the log.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    fn owners(&self, id: &str)
+    -> impl Future<Output = Result<Vec<OwnerShare>, LedgerError>> + Send;
 
     /// Every tally received of one segment, oldest first.
     ///

@@ -175,10 +175,12 @@ impl Campaigns for CampaignsService {
         let findings = async {
             let snapshot = self.0.snapshot(&id).await?;
             let builds = self.0.ledger.builds(&id).await?;
+            let owners = self.0.ledger.owners(&id).await?.into_iter();
             Ok(messages::Findings {
                 record: wire::record(&self.0.ledger.campaign(&id).await?),
                 paths: self.0.paths(&id, snapshot.prefix_segments).await?,
                 builds: builds.iter().map(wire::build_share).collect(),
+                owners: owners.map(wire::owner_share).collect(),
                 snapshot,
             })
         };

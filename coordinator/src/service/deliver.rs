@@ -177,11 +177,19 @@ impl Coordinator {
         if campaign.map_err(|error| status(&error))?.pace == Pace::Cancelled {
             return Ok(Notice::Stop(StopReason::Cancelled));
         }
+        // What a drained worker has begun is still its own.
         match self.ledger.extend(token, self.settings.hold).await {
+            Ok(_) if self.is_drained(&lease.worker).await? => Ok(Notice::Stop(StopReason::Drained)),
             Ok(_) => Ok(Notice::Extended(self.settings.hold)),
             Err(LedgerError::NotHeld(_)) => Ok(Notice::Stop(StopReason::NotHeld)),
             Err(error) => Err(status(&error)),
         }
+    }
+
+    async fn is_drained(&self, worker: &str) -> Result<bool, Status> {
+        let worker = self.ledger.worker(worker).await;
+        let worker = worker.map_err(|error| status(&error))?;
+        Ok(worker.is_some_and(|worker| worker.drained))
     }
 
     async fn end(&self, lease: &LeaseRecord, token: Token) -> Result<(), Status> {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use kazoe_common::census::{Cut, Outcome, TallyError, Witness};
+use kazoe_common::census::{Cut, Digest, Outcome, TallyError, Witness};
 use kazoe_coordinator::leasing::{Purpose, Verdict};
 use kazoe_coordinator::ledger::{
-    Delivery, Ledger, LedgerError, SelfTest, Submission, Submitted, Token,
+    Delivery, Ledger, LedgerError, OwnerShare, SelfTest, Submission, Submitted, Token,
 };
 
 use crate::made_up::{
@@ -182,6 +182,37 @@ pub(crate) async fn a_campaign_is_counted_from_end_to_end(ledger: impl Ledger) {
     let builds = ledger.builds(&campaign.id).await.unwrap();
     assert_eq!(builds.len(), 1);
     assert_eq!(builds[0].segments, 1_101);
+
+    // Another owner confirms one segment and gets another otherwise.
+    let tally = ledger.snapshot(&campaign.id).await.unwrap().prefix.tally;
+    let (confirms, mut differs) = (delivery(5, 4096), delivery(6, 4096));
+    differs.tally.digest = Digest(differs.tally.digest.0 ^ 1);
+    ledger
+        .import(&campaign.id, &owner("b"), &[confirms, differs])
+        .await
+        .unwrap();
+    let mut owners = ledger.owners(&campaign.id).await.unwrap();
+    for one in &mut owners {
+        one.core_seconds = None;
+    }
+    let share = |owner: &str| OwnerShare {
+        owner: owner.to_owned(),
+        segments: 0,
+        samples: 0,
+        reachable: 0,
+        audited: 0,
+        disagreed: 1,
+        core_seconds: None,
+    };
+    let first = OwnerShare {
+        segments: 1_101,
+        samples: tally.samples(),
+        reachable: tally.of(Outcome::Reachable),
+        audited: 1,
+        ..share("a")
+    };
+    assert!(first.reachable > 0);
+    assert_eq!(owners, [first, share("b")]);
 }
 
 pub(crate) async fn a_gap_ends_the_prefix(ledger: impl Ledger) {

@@ -8,11 +8,12 @@ use kazoe_common::census::{BLOCK, Campaign, Cut, Digest, Outcome, Tally, Witness
 use kazoe_common::game::Variant;
 use kazoe_proto::admin::{Credential, Role, Worker};
 use kazoe_proto::campaigns::{
-    BuildShare, Counts, Findings, Pace, Record, Snapshot, Submission, Target,
+    BuildShare, Counts, Findings, OwnerShare, Pace, Record, Snapshot, Submission, Target,
 };
 use kazoe_proto::census::Finished;
 use kazoe_proto::work::{Lease, Token};
 use proptest::collection::{btree_map, btree_set, vec};
+use proptest::option;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 
@@ -182,8 +183,20 @@ pub(crate) fn findings() -> impl Strategy<Value = Findings> {
                 last_at: i64::from(first) + i64::from(later),
             });
         let snapshot = snapshot(record.campaign.id(), record.cut);
-        (Just(record), snapshot, vec(share, 0..4), 0..9_u64).prop_map(
-            |(record, snapshot, builds, paths)| {
+        let owner = (name(), 0..2_u64, 0..9_u32, option::of(any::<u64>())).prop_map(
+            |(owner, samples, disagreed, core_seconds)| OwnerShare {
+                owner,
+                segments: samples.min(1),
+                samples,
+                reachable: samples,
+                audited: samples.min(1),
+                disagreed: u64::from(disagreed),
+                core_seconds,
+            },
+        );
+        let owners = option::of(owner).prop_map(|owner| owner.into_iter().collect());
+        (Just(record), snapshot, vec(share, 0..4), owners, 0..9_u64).prop_map(
+            |(record, snapshot, builds, owners, paths)| {
                 let samples = snapshot.cut.samples;
                 let samples =
                     samples.min(snapshot.prefix_segments * snapshot.cut.segment_samples());
@@ -192,6 +205,7 @@ pub(crate) fn findings() -> impl Strategy<Value = Findings> {
                     record,
                     snapshot,
                     builds,
+                    owners,
                     paths: indices
                         .filter(|&index| index < samples)
                         .map(|index| Witness::Path {

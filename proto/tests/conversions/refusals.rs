@@ -131,6 +131,15 @@ fn paths_of_reports() {
         record: record(),
         snapshot: snapshot(),
         builds: Vec::new(),
+        owners: vec![campaigns::OwnerShare {
+            owner: "a".to_owned(),
+            segments: 1,
+            samples: 2,
+            reachable: 2,
+            audited: 1,
+            disagreed: 0,
+            core_seconds: None,
+        }],
         paths: vec![path(7), path(BLOCK), path(20 * BLOCK - 1)],
     });
     spoil(
@@ -141,6 +150,17 @@ fn paths_of_reports() {
                 it.snapshot.as_mut().unwrap().campaign = "0123456789".to_owned();
             }),
             ("paths[0].kind", |it| it.paths[0].kind = None),
+            ("owners[0].owner", |it| it.owners[0].owner.clear()),
+            ("owners[0].segments", |it| it.owners[0].segments = 1 << 60),
+            ("owners[0].samples", |it| it.owners[0].samples = u64::MAX),
+            ("owners[0].reachable", |it| it.owners[0].reachable = 3),
+            ("owners[0].audited", |it| it.owners[0].audited = 2),
+            ("owners[1].samples", |it| {
+                it.owners.push(it.owners[0].clone());
+                it.owners[0].segments = 0;
+                it.owners[0].audited = 0;
+                it.owners[0].samples = it.campaign.as_ref().unwrap().cut.unwrap().samples;
+            }),
             ("paths[1]", |it| it.paths[1].index = BLOCK - 1),
             ("paths[2]", |it| it.paths[2].index += 1),
             ("paths[2]", |it| {
@@ -574,10 +594,10 @@ fn operators() {
             ("build", |it| it.build = "x".repeat(201)),
             ("segments", |it| it.segments.clear()),
             ("segments", |it| {
-                it.segments = vec![it.segments[0].clone(); 257]
+                it.segments = vec![it.segments[0].clone(); 257];
             }),
             ("segments[1].segment", |it| {
-                it.segments.push(it.segments[0].clone())
+                it.segments.push(it.segments[0].clone());
             }),
             ("segments[0].tally.cells", |it| it.segments[0].samples = 1),
         ],

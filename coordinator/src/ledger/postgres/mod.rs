@@ -19,6 +19,7 @@ mod deliver;
 mod losses;
 mod migrate;
 mod operator;
+mod owners;
 mod prefix;
 mod purge;
 mod read;
@@ -43,7 +44,7 @@ use super::rows::Failure;
 use crate::leasing::{Millis, Verdict};
 use crate::ledger::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, CampaignRecord, Delivery, Lease, Ledger,
-    LedgerError, LogEntry, SelfTest, Snapshot, Submission, Submitted, Token, Who,
+    LedgerError, LogEntry, OwnerShare, SelfTest, Snapshot, Submission, Submitted, Token, Who,
 };
 
 pub use connect::ConnectError;
@@ -389,6 +390,11 @@ impl Ledger for PostgresLedger {
 
     async fn builds(&self, id: &str) -> Result<Vec<BuildShare>, LedgerError> {
         self.read(|mut tx| async move { read::builds(&mut tx, id).await })
+            .await
+    }
+
+    async fn owners(&self, id: &str) -> Result<Vec<OwnerShare>, LedgerError> {
+        self.read(|mut tx| async move { owners::shares(&mut tx, id).await })
             .await
     }
 

@@ -11,6 +11,7 @@ mod losses;
 mod migrate;
 mod open;
 mod operator;
+mod owners;
 mod prefix;
 mod read;
 mod results;
@@ -29,8 +30,8 @@ use super::rows::Failure;
 use crate::leasing::{Millis, Verdict};
 use crate::ledger::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, CampaignRecord, Delivery, Lease, Ledger,
-    LedgerError, LogEntry, Place, SelfTest, Snapshot, StorageError, StorageFault, Submission,
-    Submitted, Token, Who,
+    LedgerError, LogEntry, OwnerShare, Place, SelfTest, Snapshot, StorageError, StorageFault,
+    Submission, Submitted, Token, Who,
 };
 
 pub use open::OpenError;
@@ -353,6 +354,10 @@ impl Ledger for SqliteLedger {
 
     async fn builds(&self, id: &str) -> Result<Vec<BuildShare>, LedgerError> {
         self.at_home(async { read::builds(&mut *self.reading().await?, id).await }.await)
+    }
+
+    async fn owners(&self, id: &str) -> Result<Vec<OwnerShare>, LedgerError> {
+        self.at_home(async { owners::shares(&mut *self.reading().await?, id).await }.await)
     }
 
     async fn log(&self, id: &str, segment: Segment) -> Result<Vec<LogEntry>, LedgerError> {
