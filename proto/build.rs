@@ -1,6 +1,10 @@
 //! Generates the code of `kazoe.v1` without protoc: protox compiles the files, prost and tonic write Rust.
 
 use std::error::Error;
+use std::path::PathBuf;
+use std::{env, fs};
+
+use protox::prost::Message;
 
 const FILES: [&str; 4] = [
     "kazoe/v1/census.proto",
@@ -14,6 +18,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed={file}");
     }
     let files = protox::compile(FILES, ["."])?;
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    fs::write(out.join("kazoe.bin"), files.encode_to_vec())?;
     tonic_prost_build::configure()
         // Who connects chooses how; the generated clients take any channel.
         .build_transport(false)

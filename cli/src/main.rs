@@ -7,6 +7,7 @@ mod commands;
 
 mod position;
 mod quantity;
+mod span;
 mod variant;
 
 mod explain;
@@ -15,6 +16,13 @@ mod bench;
 mod local;
 mod store;
 
+mod database;
+mod office;
+mod place;
+
+#[cfg(feature = "failpoints")]
+mod failpoints;
+mod logging;
 mod progress;
 mod signals;
 
@@ -32,6 +40,8 @@ use commands::Cli;
 use output::Output;
 
 fn main() -> ExitCode {
+    #[cfg(feature = "failpoints")]
+    failpoints::obey();
     let cli = Cli::parse();
     let mut output = Output::new();
     let ending = cli

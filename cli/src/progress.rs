@@ -4,7 +4,8 @@ use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use kazoe_common::estimate::numerals::{grouped, percent};
+use kazoe_common::estimate::numerals::grouped;
+use kazoe_coordinator::progress::{share, speed};
 
 use crate::output::tell;
 
@@ -54,13 +55,8 @@ impl Progress {
             bar.set_position(done);
         } else if self.told.elapsed() >= EVERY {
             self.told = Instant::now();
-            tell(format_args!(
-                "{} of {} samples ({}){speed}; {}",
-                grouped(done),
-                grouped(self.total),
-                percent(done, self.total, 3),
-                self.estimate
-            ));
+            let share = share(done, self.total);
+            tell(format_args!("{share}{speed}; {}", self.estimate));
         }
     }
 
@@ -134,51 +130,6 @@ impl Steps {
     pub(crate) fn end(&self) {
         if let Shown::Line(line) = &self.shown {
             line.finish_and_clear();
-        }
-    }
-}
-
-/// Rate and time left, once they are known.
-fn speed(left: u64, rate: f64) -> String {
-    if rate < 1.0 {
-        return String::new();
-    }
-    #[expect(clippy::cast_precision_loss, reason = "a time for people")]
-    let seconds = left as f64 / rate;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a rate for people, at least 1; a time of at most 2^62 seconds"
-    )]
-    let (rate, seconds) = (rate as u64, seconds.ceil() as u64);
-    format!(", {} a second, {} left", grouped(rate), duration(seconds))
-}
-
-/// A time in two units: `2 h 05 min`.
-pub(crate) fn duration(seconds: u64) -> String {
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
-        3600..86_400 => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
-        _ => format!("{} d {:02} h", seconds / 86_400, seconds / 3600 % 24),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_two_units() {
-        for (seconds, text) in [
-            (0, "0 s"),
-            (59, "59 s"),
-            (61, "1 min 01 s"),
-            (3599, "59 min 59 s"),
-            (7500, "2 h 05 min"),
-            (90_000, "1 d 01 h"),
-        ] {
-            assert_eq!(duration(seconds), text);
         }
     }
 }

@@ -21,6 +21,9 @@ pub(crate) struct StoreArgs {
 }
 
 impl StoreArgs {
+    /// What clap calls the path.
+    pub(crate) const ID: &str = "path";
+
     /// Opens the database for writing, and creates it if it is missing.
     ///
     /// # Errors
@@ -64,14 +67,25 @@ pub(crate) async fn find(
     ledger: &SqliteLedger,
     name: Option<&str>,
 ) -> Result<CampaignRecord, Stop> {
-    let mut campaigns = ledger.campaigns().await.map_err(Stop::failed)?;
+    let campaigns = ledger.campaigns().await.map_err(Stop::failed)?;
+    let place = ledger.path().display().to_string();
+    choose(campaigns, name, &place, "`kazoe run` begins one")
+}
+
+/// The same among the campaigns of some place, oldest first; `remedy` says how one comes to be there.
+///
+/// # Errors
+/// If there is none, or more than one.
+pub(crate) fn choose(
+    mut campaigns: Vec<CampaignRecord>,
+    name: Option<&str>,
+    place: &str,
+    remedy: &str,
+) -> Result<CampaignRecord, Stop> {
     let Some(name) = name else {
-        return campaigns.pop().ok_or_else(|| {
-            let path = ledger.path().display();
-            Stop::failed(format_args!(
-                "{path} holds no campaign yet; `kazoe run` begins one"
-            ))
-        });
+        return campaigns
+            .pop()
+            .ok_or_else(|| Stop::failed(format_args!("{place} holds no campaign yet; {remedy}")));
     };
     if let Some(newest) = campaigns
         .iter()
@@ -85,8 +99,7 @@ pub(crate) async fn find(
     match (begin.next(), begin.next()) {
         (Some(record), None) => Ok(record),
         (None, _) => Err(Stop::failed(format_args!(
-            "{} holds no campaign `{name}`; `kazoe campaigns` lists them",
-            ledger.path().display()
+            "{place} holds no campaign `{name}`; `kazoe campaigns` lists them"
         ))),
         (Some(one), Some(other)) => Err(Stop::failed(format_args!(
             "`{name}` may be {} or {}",

@@ -1,14 +1,16 @@
 //! The coordinator's side of Kazoe: which segment is lent to whom, and which tally counts.
 //!
 //! The modules stand in the order in which a campaign meets them: [`leasing`] decides, [`ledger`]
-//! keeps, [`ledger_file`] carries a ledger as one text file. [`tally_text`] is how both write a tally.
+//! keeps, [`ledger_file`] carries a ledger as one text file. [`tally_text`] is how both write a tally,
+//! [`progress`] how people are told how far it is. [`service`] does all that for callers on a network,
+//! in the words of [`wire`].
 //!
 //! ```
 //! use std::time::Duration;
 //! use kazoe_common::census::{Campaign, Cut, Outcome, Tally};
 //! use kazoe_common::game::Variant;
 //! use kazoe_coordinator::leasing::Verdict;
-//! use kazoe_coordinator::ledger::{Delivery, Ledger, SqliteLedger, Submission, Submitted, Who};
+//! use kazoe_coordinator::ledger::{Delivery, Ledger, Service, SqliteLedger, Submission, Submitted, Who};
 //!
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let path = folder.path().join("kazoe.db");
@@ -20,6 +22,7 @@
 //!     cut: Cut::new(10_000, 1).unwrap(),
 //!     self_tests: Vec::new(),
 //!     build: "doctest".to_owned(),
+//!     service: Service::default(),
 //! };
 //! let (campaign, how) = ledger.submit(&submission).await?;
 //! assert_eq!(how, Submitted::New);
@@ -55,3 +58,9 @@ pub mod tally_text;
 pub mod ledger;
 
 pub mod ledger_file;
+
+pub mod progress;
+
+pub mod wire;
+
+pub mod service;

@@ -1,5 +1,6 @@
 //! The service Admin: what only an operator may do.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -8,10 +9,11 @@ use kazoe_common::census::Segment;
 use crate::campaigns::BUILD;
 use crate::census::{self, Finished, campaign_id};
 use crate::invalid::{length, present, text, variant, within, word};
+use crate::work::{MOST_FINISHED, Verdict, verdict, verdict_number};
 use crate::{Invalid, v1};
 
 /// The most bytes of an owner's name.
-const OWNER: usize = 200;
+pub(crate) const OWNER: usize = 200;
 
 /// The most bytes of a reason.
 const WHY: usize = 1_000;
@@ -38,6 +40,12 @@ pub struct Worker {
     pub silent: Duration,
     /// Whether it was told to leave.
     pub drained: bool,
+    /// How many segments count with a tally of its.
+    pub accepted: u64,
+    /// How many of those another owner, or the operator, got as well.
+    pub audited: u64,
+    /// How many of its tallies differ from what counts now, or from what others got where that is open.
+    pub disagreed: u64,
 }
 
 /// Workers as a message.
@@ -52,6 +60,9 @@ pub fn workers_response(workers: &[Worker]) -> v1::WorkersResponse {
         leases: one.leases,
         silent_ms: u64::try_from(one.silent.as_millis()).unwrap_or(u64::MAX),
         drained: one.drained,
+        accepted: one.accepted,
+        audited: one.audited,
+        disagreed: one.disagreed,
     });
     v1::WorkersResponse {
         workers: workers.collect(),
@@ -77,6 +88,9 @@ pub fn workers(message: v1::WorkersResponse) -> Result<Vec<Worker>, Invalid> {
             leases: one.leases,
             silent: Duration::from_millis(one.silent_ms),
             drained: one.drained,
+            accepted: one.accepted,
+            audited: within(&at("audited"), one.audited, 0..=one.accepted)?,
+            disagreed: one.disagreed,
         })
     });
     workers.collect()
@@ -171,6 +185,80 @@ pub fn resolved_campaign(message: &v1::ResolveRequest) -> Result<String, Invalid
 pub fn resolution(message: v1::ResolveRequest, segment_blocks: u64) -> Result<Finished, Invalid> {
     let finished = present("finished", message.finished)?;
     census::finished("finished", finished, segment_blocks)
+}
+
+/// Tallies that were computed without a network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// The campaign's id.
+    pub campaign: String,
+    /// Blocks in a segment as they were computed.
+    pub segment_blocks: u64,
+    /// The build that computed them.
+    pub build: String,
+    /// The segments, at least one, each once.
+    pub segments: Vec<Finished>,
+}
+
+/// Tallies that were computed without a network, as a message.
+#[must_use]
+pub fn import_request(import: &Import) -> v1::ImportRequest {
+    v1::ImportRequest {
+        campaign: import.campaign.clone(),
+        segment_blocks: import.segment_blocks,
+        build: import.build.clone(),
+        segments: import
+            .segments
+            .iter()
+            .map(census::finished_message)
+            .collect(),
+    }
+}
+
+/// The tallies that a message says. Whether they are cut as the campaign is is not judged here.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn import(message: v1::ImportRequest) -> Result<Import, Invalid> {
+    let campaign = campaign_id("campaign", message.campaign)?;
+    let segment_blocks = within("segment_blocks", message.segment_blocks, 1..=1 << 20)?;
+    let build = text("build", message.build, 1..=BUILD)?;
+    length("segments", &message.segments, 1..=MOST_FINISHED)?;
+    let mut seen = BTreeSet::new();
+    let segments = message.segments.into_iter().enumerate();
+    let segments = segments.map(|(place, message)| {
+        let field = format!("segments[{place}]");
+        if !seen.insert(message.segment) {
+            let why = format!("segment {} is there twice", message.segment);
+            return Err(Invalid::new(format!("{field}.segment"), why));
+        }
+        census::finished(&field, message, segment_blocks)
+    });
+    Ok(Import {
+        campaign,
+        segment_blocks,
+        build,
+        segments: segments.collect::<Result<_, Invalid>>()?,
+    })
+}
+
+/// What became of imported tallies, as a message.
+#[must_use]
+pub fn import_response(verdicts: &[Verdict]) -> v1::ImportResponse {
+    v1::ImportResponse {
+        verdicts: verdicts.iter().copied().map(verdict_number).collect(),
+    }
+}
+
+/// What became of so many imported tallies, as a message says it.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn imported(message: v1::ImportResponse, sent: usize) -> Result<Vec<Verdict>, Invalid> {
+    length("verdicts", &message.verdicts, sent..=sent)?;
+    let verdicts = message.verdicts.into_iter().enumerate();
+    let verdicts = verdicts.map(|(place, one)| verdict(&format!("verdicts[{place}]"), one));
+    verdicts.collect()
 }
 
 /// Which segment of which campaign is tried again, as a message.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use kazoe_common::census::{Block, Campaign, Cut, Segment, Tally};
+use kazoe_common::census::{BLOCK, Block, Campaign, Cut, Segment, Tally, Witness};
 
+use crate::admin::OWNER;
 use crate::census::{self, campaign_id};
 use crate::invalid::{length, present, text, variant, within};
 use crate::{Invalid, v1};
@@ -254,6 +255,8 @@ pub struct Snapshot {
     pub accepted_samples: u64,
     /// Accepted and undisputed segments of which an audit arrived.
     pub audited: u64,
+    /// How many workers hold leases of it.
+    pub workers: u32,
 }
 
 /// A snapshot as a message.
@@ -280,6 +283,7 @@ pub fn snapshot_message(snapshot: &Snapshot) -> v1::Snapshot {
         }),
         accepted_samples: snapshot.accepted_samples,
         audited: snapshot.audited,
+        workers: snapshot.workers,
     }
 }
 
@@ -315,6 +319,7 @@ pub fn snapshot(field: &str, message: Option<v1::Snapshot>) -> Result<Snapshot, 
             counted..=cut.samples,
         )?,
         audited: within(&at("audited"), message.audited, 0..=counts.accepted)?,
+        workers: message.workers,
     })
 }
 
@@ -364,6 +369,26 @@ pub struct BuildShare {
     pub last_at: i64,
 }
 
+/// What one owner contributed, from the rows of the ledger's log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerShare {
+    /// Who answers for it.
+    pub owner: String,
+    /// How many segments count with a tally of its.
+    pub segments: u64,
+    /// How many samples those have.
+    pub samples: u64,
+    /// How many of those samples are reachable.
+    pub reachable: u64,
+    /// How many of those segments another owner, or the operator, got as well.
+    pub audited: u64,
+    /// How many of its tallies differ from what counts now, or from what others got where that is open.
+    pub disagreed: u64,
+    /// About how many seconds of one core those segments took, by the speed that its workers measured last;
+    /// `None` where that is not known of all.
+    pub core_seconds: Option<u64>,
+}
+
 /// What a report is made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Findings {
@@ -373,6 +398,10 @@ pub struct Findings {
     pub snapshot: Snapshot,
     /// Who computed it.
     pub builds: Vec<BuildShare>,
+    /// Who answers for it.
+    pub owners: Vec<OwnerShare>,
+    /// The prefix's paths, ascending by index, each of another block.
+    pub paths: Vec<Witness>,
 }
 
 /// What a report is made from, as a message.
@@ -391,6 +420,8 @@ pub fn report_response(findings: &Findings) -> v1::ReportResponse {
         campaign: Some(record_message(&findings.record)),
         snapshot: Some(snapshot_message(&findings.snapshot)),
         builds: builds.collect(),
+        owners: findings.owners.iter().map(owner_share_message).collect(),
+        paths: findings.paths.iter().map(census::witness_message).collect(),
     }
 }
 
@@ -421,9 +452,75 @@ pub fn findings(message: v1::ReportResponse) -> Result<Findings, Invalid> {
     });
     Ok(Findings {
         builds: builds.collect::<Result<_, Invalid>>()?,
+        owners: owners(&record.cut, message.owners)?,
+        paths: paths(&snapshot, message.paths)?,
         snapshot,
         record,
     })
+}
+
+fn owner_share_message(share: &OwnerShare) -> v1::report_response::OwnerShare {
+    v1::report_response::OwnerShare {
+        owner: share.owner.clone(),
+        segments: share.segments,
+        samples: share.samples,
+        reachable: share.reachable,
+        audited: share.audited,
+        disagreed: share.disagreed,
+        core_seconds: share.core_seconds,
+    }
+}
+
+/// The owners of a campaign that messages say; all together they have no more than there is.
+fn owners(
+    cut: &Cut,
+    messages: Vec<v1::report_response::OwnerShare>,
+) -> Result<Vec<OwnerShare>, Invalid> {
+    length("owners", &messages, 0..=1 << 16)?;
+    let (mut segments, mut samples) = (cut.segments(), cut.samples);
+    let owners = messages.into_iter().enumerate().map(|(place, share)| {
+        let at = |name: &str| format!("owners[{place}].{name}");
+        segments -= within(&at("segments"), share.segments, 0..=segments)?;
+        samples -= within(&at("samples"), share.samples, 0..=samples)?;
+        Ok(OwnerShare {
+            owner: text(&at("owner"), share.owner, 1..=OWNER)?,
+            segments: share.segments,
+            samples: share.samples,
+            reachable: within(&at("reachable"), share.reachable, 0..=share.samples)?,
+            audited: within(&at("audited"), share.audited, 0..=share.segments)?,
+            disagreed: share.disagreed,
+            core_seconds: share.core_seconds,
+        })
+    });
+    owners.collect()
+}
+
+/// The paths of a snapshot's prefix that messages say.
+fn paths(snapshot: &Snapshot, messages: Vec<v1::Witness>) -> Result<Vec<Witness>, Invalid> {
+    let cut = &snapshot.cut;
+    let samples = cut
+        .samples
+        .min(snapshot.prefix_segments * cut.segment_samples());
+    let mut paths: Vec<Witness> = Vec::with_capacity(messages.len());
+    for (place, message) in messages.into_iter().enumerate() {
+        let field = format!("paths[{place}]");
+        let path = census::witness(&field, message)?;
+        let wrong = if !matches!(path, Witness::Path { .. }) {
+            "it is no path"
+        } else if path.index() >= samples {
+            "it lies behind the prefix"
+        } else if paths
+            .last()
+            .is_some_and(|last| last.index() / BLOCK >= path.index() / BLOCK)
+        {
+            "paths ascend, each of another block"
+        } else {
+            paths.push(path);
+            continue;
+        };
+        return Err(Invalid::new(field, wrong));
+    }
+    Ok(paths)
 }
 
 /// A piece of a ledger file, as a message says it.

@@ -48,6 +48,9 @@ pub mod v1 {
 
     tonic::include_proto!("kazoe.v1");
 
+    /// The files themselves, compiled, for reflection.
+    pub const DESCRIPTORS: &[u8] = tonic::include_file_descriptor_set!("kazoe");
+
     /// All but the token's secret.
     impl fmt::Debug for Lease {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

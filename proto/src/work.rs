@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use kazoe_common::census::{Block, Campaign, Cut, Segment, Tally};
 
+use crate::admin::OWNER;
 use crate::campaigns::BUILD;
 use crate::census::{self, Finished};
 use crate::invalid::{duration, length, millis, present, text, variant, within, word};
@@ -76,6 +77,8 @@ pub struct Joined {
     pub worker: String,
     /// How often it should say that it is alive.
     pub heartbeat: Duration,
+    /// Who answers for it.
+    pub owner: String,
 }
 
 /// What a worker is told when it joined, as a message.
@@ -84,6 +87,7 @@ pub fn join_response(joined: &Joined) -> v1::JoinResponse {
     v1::JoinResponse {
         worker: joined.worker.clone(),
         heartbeat_ms: millis(joined.heartbeat),
+        owner: joined.owner.clone(),
     }
 }
 
@@ -95,6 +99,7 @@ pub fn joined(message: v1::JoinResponse) -> Result<Joined, Invalid> {
     Ok(Joined {
         worker: word("worker", message.worker)?,
         heartbeat: duration("heartbeat_ms", message.heartbeat_ms, 100..=HOUR)?,
+        owner: text("owner", message.owner, 1..=OWNER)?,
     })
 }
 
@@ -200,12 +205,14 @@ pub enum Offer {
     Lease(Lease),
     /// Nothing now; ask again after a while.
     Later(Duration),
+    /// Nothing ever again.
+    Leave,
 }
 
 /// The answer to a claim as a message.
 #[must_use]
 pub fn claim_response(offer: &Offer) -> v1::ClaimResponse {
-    use v1::claim_response::{Answer, Later};
+    use v1::claim_response::{Answer, Later, Leave};
     let answer = match offer {
         Offer::Lease(lease) => Answer::Lease(v1::Lease {
             token: lease.token.0.clone(),
@@ -217,6 +224,7 @@ pub fn claim_response(offer: &Offer) -> v1::ClaimResponse {
         Offer::Later(wait) => Answer::Later(Later {
             wait_ms: millis(*wait),
         }),
+        Offer::Leave => Answer::Leave(Leave {}),
     };
     v1::ClaimResponse {
         answer: Some(answer),
@@ -232,6 +240,7 @@ pub fn offer(message: v1::ClaimResponse) -> Result<Offer, Invalid> {
     Ok(match present("answer", message.answer)? {
         Answer::Lease(message) => Offer::Lease(lease(message)?),
         Answer::Later(later) => Offer::Later(duration("later.wait_ms", later.wait_ms, 0..=HOUR)?),
+        Answer::Leave(_) => Offer::Leave,
     })
 }
 
@@ -377,18 +386,9 @@ pub enum Notice {
 #[must_use]
 pub fn deliver_response(notice: &Notice) -> v1::DeliverResponse {
     use v1::deliver_response::{Acknowledged, Extended, Receipt, Step, Stop};
-    let receipt = |&(segment, verdict): &(Segment, Verdict)| {
-        let verdict = match verdict {
-            Verdict::Accepted => v1::Verdict::Accepted,
-            Verdict::Repeat => v1::Verdict::Repeat,
-            Verdict::Audit => v1::Verdict::Audit,
-            Verdict::Disputed => v1::Verdict::Disputed,
-            Verdict::Stale => v1::Verdict::Stale,
-        };
-        Receipt {
-            segment,
-            verdict: verdict.into(),
-        }
+    let receipt = |&(segment, verdict): &(Segment, Verdict)| Receipt {
+        segment,
+        verdict: verdict_number(verdict),
     };
     let step = match notice {
         Notice::Acknowledged(receipts) => Step::Acknowledged(Acknowledged {
@@ -449,7 +449,18 @@ pub fn notice(
     })
 }
 
-fn verdict(field: &str, number: i32) -> Result<Verdict, Invalid> {
+pub(crate) fn verdict_number(verdict: Verdict) -> i32 {
+    let verdict = match verdict {
+        Verdict::Accepted => v1::Verdict::Accepted,
+        Verdict::Repeat => v1::Verdict::Repeat,
+        Verdict::Audit => v1::Verdict::Audit,
+        Verdict::Disputed => v1::Verdict::Disputed,
+        Verdict::Stale => v1::Verdict::Stale,
+    };
+    verdict.into()
+}
+
+pub(crate) fn verdict(field: &str, number: i32) -> Result<Verdict, Invalid> {
     variant(field, number, |verdict| match verdict {
         v1::Verdict::Unspecified => None,
         v1::Verdict::Accepted => Some(Verdict::Accepted),

@@ -9,42 +9,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use kazoe_common::census::{Block, Tally, Witness};
+use kazoe_common::census::{Tally, Witness};
 use tokio::sync::mpsc;
 
-use crate::desk::{Finished, Job};
+use crate::count::Count;
+use crate::desk::{Finished, Job, LeaseNumber};
 use crate::stop::{Order, Stop};
-
-/// The census of one block: its tally, and its witnesses ascending by index.
-pub trait Count: Send + Sync + 'static {
-    /// Counts the first `samples` samples of a block. A pure function.
-    fn block(&self, block: Block, samples: u64) -> (Tally, Vec<Witness>);
-}
-
-impl<F> Count for F
-where
-    F: Fn(Block, u64) -> (Tally, Vec<Witness>) + Send + Sync + 'static,
-{
-    fn block(&self, block: Block, samples: u64) -> (Tally, Vec<Witness>) {
-        self(block, samples)
-    }
-}
 
 /// The cores at work. They leave when there is no more to do and [`close`](Self::close) was called, or
 /// when they are told to stop; the stream of finished segments ends then.
 #[derive(Debug)]
-pub struct Engine {
-    shared: Arc<Shared>,
+pub struct Engine<C> {
+    shared: Arc<Shared<C>>,
     pool: rayon::ThreadPool,
 }
 
-impl Engine {
+impl<C: Count> Engine<C> {
     /// Starts so many threads, at least 1.
     ///
     /// # Errors
     /// The system gives no threads.
-    pub fn start<C: Count>(
-        count: Arc<C>,
+    pub fn start(
         threads: usize,
         stop: Arc<Stop>,
     ) -> Result<(Self, mpsc::UnboundedReceiver<Finished>), rayon::ThreadPoolBuildError> {
@@ -53,7 +38,12 @@ impl Engine {
             .thread_name(|number| format!("compute-{number}"))
             .build()?;
         let shared = Arc::new(Shared {
-            queue: Mutex::default(),
+            queue: Mutex::new(Queue {
+                segments: VecDeque::new(),
+                handed_out: 0,
+                waiting_samples: 0,
+                closed: false,
+            }),
             changed: Condvar::new(),
             samples_done: AtomicU64::new(0),
             stop,
@@ -61,19 +51,37 @@ impl Engine {
         // Bounded by what was leased, and leases are few.
         let (out, finished) = mpsc::unbounded_channel();
         let theirs = Arc::clone(&shared);
-        pool.spawn_broadcast(move |_| theirs.run(&*count, &out));
+        pool.spawn_broadcast(move |_| theirs.run(&out));
         Ok((Engine { shared, pool }, finished))
     }
 
-    /// Adds segments behind those that wait.
-    pub fn push(&self, jobs: impl IntoIterator<Item = Job>) {
+    /// Adds segments behind those that wait, and what counts their blocks.
+    pub fn push(&self, count: &Arc<C>, jobs: impl IntoIterator<Item = Job>) {
         let mut queue = self.shared.queue();
         for job in jobs {
             queue.waiting_samples += job.samples;
-            queue.segments.push_back(Arc::new(Begun::new(job)));
+            let begun = Begun::new(job, Arc::clone(count));
+            queue.segments.push_back(Arc::new(begun));
         }
         drop(queue);
         self.shared.changed.notify_all();
+    }
+
+    /// Drops the segments of a lease that are not begun. Returns how many they are.
+    pub fn forget(&self, lease: LeaseNumber) -> u64 {
+        let mut queue = self.shared.queue();
+        let begun = usize::from(queue.handed_out > 0);
+        let before = queue.segments.len();
+        let mut place = 0;
+        let mut samples = 0;
+        queue.segments.retain(|waiting| {
+            let keep = place < begun || waiting.job.lease != lease;
+            place += 1;
+            samples += if keep { 0 } else { waiting.job.samples };
+            keep
+        });
+        queue.waiting_samples -= samples;
+        (before - queue.segments.len()) as u64
     }
 
     /// Says that no more will be pushed.
@@ -102,16 +110,16 @@ impl Engine {
 }
 
 #[derive(Debug)]
-struct Shared {
-    queue: Mutex<Queue>,
+struct Shared<C> {
+    queue: Mutex<Queue<C>>,
     changed: Condvar,
     samples_done: AtomicU64,
     stop: Arc<Stop>,
 }
 
-#[derive(Debug, Default)]
-struct Queue {
-    segments: VecDeque<Arc<Begun>>,
+#[derive(Debug)]
+struct Queue<C> {
+    segments: VecDeque<Arc<Begun<C>>>,
     /// Blocks of the first segment that are handed out.
     handed_out: u64,
     waiting_samples: u64,
@@ -120,8 +128,9 @@ struct Queue {
 
 /// A segment of which blocks are, or will be, at work.
 #[derive(Debug)]
-struct Begun {
+struct Begun<C> {
     job: Job,
+    count: Arc<C>,
     sum: Mutex<Sum>,
 }
 
@@ -132,10 +141,11 @@ struct Sum {
     blocks_left: u64,
 }
 
-impl Begun {
-    fn new(job: Job) -> Self {
+impl<C: Count> Begun<C> {
+    fn new(job: Job, count: Arc<C>) -> Self {
         Begun {
             job,
+            count,
             sum: Mutex::new(Sum {
                 tally: Tally::default(),
                 witnesses: Vec::new(),
@@ -165,16 +175,16 @@ impl Begun {
     }
 }
 
-impl Shared {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+impl<C: Count> Shared<C> {
+    fn queue(&self) -> MutexGuard<'_, Queue<C>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run<C: Count>(&self, count: &C, out: &mpsc::UnboundedSender<Finished>) {
+    fn run(&self, out: &mpsc::UnboundedSender<Finished>) {
         while let Some((segment, number)) = self.next() {
             let job = &segment.job;
             let samples = job.samples_in(number);
-            let (tally, witnesses) = count.block(job.first_block + number, samples);
+            let (tally, witnesses) = segment.count.block(job.first_block + number, samples);
             self.samples_done.fetch_add(samples, Ordering::Relaxed);
             let finished = segment.add(&tally, witnesses);
             if finished.is_some_and(|finished| out.send(finished).is_err()) {
@@ -184,7 +194,7 @@ impl Shared {
     }
 
     /// The next block, or `None` if this thread is to leave.
-    fn next(&self) -> Option<(Arc<Begun>, u64)> {
+    fn next(&self) -> Option<(Arc<Begun<C>>, u64)> {
         /// How often an idle thread looks whether it is to stop.
         const LOOK: Duration = Duration::from_millis(50);
         let mut queue = self.queue();

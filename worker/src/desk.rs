@@ -1,9 +1,12 @@
 //! Where a worker gets leases and hands in tallies.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kazoe_common::census::{BLOCK, Block, Segment, Tally, Witness};
+
+use crate::count::Count;
 
 /// The desk's own number for a lease.
 pub type LeaseNumber = u64;
@@ -46,13 +49,24 @@ pub struct Finished {
     pub witnesses: Vec<Witness>,
 }
 
+/// How much work is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// About so many segments, if they are like the last ones.
+    pub segments: u32,
+    /// Samples a second that all threads together compute of late, if that is known.
+    pub samples_per_second: Option<u64>,
+}
+
 /// The answer to a request for work.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Offer {
+#[derive(Debug)]
+pub enum Offer<C> {
     /// A lease.
     Lease {
         /// Its number.
         lease: LeaseNumber,
+        /// What counts its blocks.
+        count: Arc<C>,
         /// Its segments, at least one, all under that number.
         jobs: Vec<Job>,
         /// How long it holds from now on.
@@ -82,8 +96,14 @@ pub trait Desk {
     /// Why the desk did not do it.
     type Error;
 
-    /// Asks for about so many segments.
-    fn claim(&mut self, want: u32) -> impl Future<Output = Result<Offer, Self::Error>>;
+    /// What counts its blocks.
+    type Count: Count;
+
+    /// Asks for work.
+    fn claim(
+        &mut self,
+        wish: Wish,
+    ) -> impl Future<Output = Result<Offer<Self::Count>, Self::Error>>;
 
     /// Hands in segments of one lease. When it returns they are safe. One receipt a segment, in order.
     fn deliver(
@@ -92,7 +112,8 @@ pub trait Desk {
         finished: Vec<Finished>,
     ) -> impl Future<Output = Result<Vec<Receipt>, Self::Error>>;
 
-    /// Asks for more time. Returns how long the lease holds from now on; `None` if it is over.
+    /// Asks for more time. Returns how long the lease holds from now on; `None` if it is over, and nothing
+    /// more of it is wanted than what is begun.
     fn extend(
         &mut self,
         lease: LeaseNumber,

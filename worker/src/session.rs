@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use kazoe_common::census::Segment;
 use tokio::sync::mpsc;
 
-use crate::compute::{Count, Engine};
-use crate::desk::{Desk, Finished, LeaseNumber, Offer, Receipt};
+use crate::compute::Engine;
+use crate::desk::{Desk, Finished, LeaseNumber, Offer, Receipt, Wish};
 use crate::stop::{Order, Stop};
 
 /// How a session works.
@@ -101,15 +101,14 @@ const FIRST: u32 = 2;
 ///
 /// # Errors
 /// The desk's first error; the cores stop then.
-pub async fn work<D: Desk, C: Count>(
+pub async fn work<D: Desk>(
     desk: &mut D,
-    count: Arc<C>,
     pattern: Pattern,
     stop: Arc<Stop>,
     mut tell: impl FnMut(&Progress),
 ) -> Result<Summary, SessionError<D::Error>> {
     let (engine, finished) =
-        Engine::start(count, pattern.threads, Arc::clone(&stop)).map_err(SessionError::Threads)?;
+        Engine::start(pattern.threads, Arc::clone(&stop)).map_err(SessionError::Threads)?;
     let mut session = Session {
         desk,
         engine,
@@ -143,9 +142,9 @@ struct Held {
     extend_at: Instant,
 }
 
-struct Session<'a, D> {
+struct Session<'a, D: Desk> {
     desk: &'a mut D,
-    engine: Engine,
+    engine: Engine<D::Count>,
     finished: mpsc::UnboundedReceiver<Finished>,
     pattern: Pattern,
     stop: Arc<Stop>,
@@ -206,9 +205,14 @@ impl<D: Desk> Session<'_, D> {
             && self.speed.seconds_of(self.engine.waiting_samples())
                 < self.pattern.lease.as_secs_f64() / 2.0
         {
-            let want = self.want();
-            match self.desk.claim(want).await? {
-                Offer::Lease { lease, jobs, hold } => {
+            let wish = self.wish();
+            match self.desk.claim(wish).await? {
+                Offer::Lease {
+                    lease,
+                    count,
+                    jobs,
+                    hold,
+                } => {
                     self.segment_samples = jobs.iter().map(|job| job.samples).max().unwrap_or(0);
                     let held = Held {
                         open: jobs.len() as u64,
@@ -216,7 +220,7 @@ impl<D: Desk> Session<'_, D> {
                         extend_at: Instant::now() + hold / 2,
                     };
                     self.leases.insert(lease, held);
-                    self.engine.push(jobs);
+                    self.engine.push(&count, jobs);
                 }
                 Offer::Later(wait) => self.ask_at = Some(Instant::now() + wait),
                 Offer::Over => {
@@ -228,20 +232,26 @@ impl<D: Desk> Session<'_, D> {
         Ok(())
     }
 
-    /// How many segments take as long as a lease should.
-    fn want(&self) -> u32 {
+    /// As much as takes as long as a lease should.
+    fn wish(&self) -> Wish {
         let seconds = self.speed.seconds_of(self.segment_samples);
         if seconds <= 0.0 {
-            return FIRST;
+            return Wish {
+                segments: FIRST,
+                samples_per_second: None,
+            };
         }
         let want = self.pattern.lease.as_secs_f64() / seconds;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "clamped to a small range first"
+            reason = "clamped to a small range first; a rate above 0"
         )]
-        let want = want.clamp(1.0, 4096.0) as u32;
-        want
+        let (segments, rate) = (want.clamp(1.0, 4096.0) as u32, self.speed.rate as u64);
+        Wish {
+            segments,
+            samples_per_second: Some(rate),
+        }
     }
 
     fn take(&mut self, finished: Finished) {
@@ -254,12 +264,12 @@ impl<D: Desk> Session<'_, D> {
         let mut done = Vec::new();
         for (&lease, held) in &mut self.leases {
             let ready = std::mem::take(&mut held.ready);
-            if ready.is_empty() {
-                continue;
-            }
             held.open -= ready.len() as u64;
             if held.open == 0 {
                 done.push(lease);
+            }
+            if ready.is_empty() {
+                continue;
             }
             let segments: Vec<Segment> = ready.iter().map(|one| one.job.segment).collect();
             let samples: u64 = ready.iter().map(|one| one.job.samples).sum();
@@ -284,9 +294,14 @@ impl<D: Desk> Session<'_, D> {
         let now = Instant::now();
         for (&lease, held) in &mut self.leases {
             if held.extend_at <= now {
-                // A lease that is over still fills what is empty; the tallies go in all the same.
-                let hold = self.desk.extend(lease).await?;
-                held.extend_at = now + hold.unwrap_or(Duration::from_secs(3600)) / 2;
+                held.extend_at = match self.desk.extend(lease).await? {
+                    Some(hold) => now + hold / 2,
+                    None => {
+                        // What is begun may still fill what is empty, and goes in all the same.
+                        held.open -= self.engine.forget(lease);
+                        now + Duration::from_secs(3600)
+                    }
+                };
             }
         }
         Ok(())

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use kazoe_common::census::{BLOCK, Block, Digest, Tally, Witness};
-use kazoe_worker::desk::{Desk, Finished, Job, LeaseNumber, Offer, Receipt};
+use kazoe_worker::count::Count;
+use kazoe_worker::desk::{Desk, Finished, Job, LeaseNumber, Offer, Receipt, Wish};
 use kazoe_worker::session::{Pattern, SessionError, work};
 use kazoe_worker::stop::Stop;
 
@@ -32,7 +33,8 @@ fn count(block: Block, samples: u64) -> (Tally, Vec<Witness>) {
 
 /// Segments of `blocks` blocks, handed out in order.
 #[derive(Debug)]
-struct List {
+struct List<C> {
+    count: Arc<C>,
     samples: u64,
     blocks: u64,
     next: u64,
@@ -42,9 +44,10 @@ struct List {
     finished: Vec<Finished>,
 }
 
-impl List {
-    fn new(samples: u64, blocks: u64) -> Self {
+impl<C: Count> List<C> {
+    fn new(count: C, samples: u64, blocks: u64) -> Self {
         List {
+            count: Arc::new(count),
             samples,
             blocks,
             next: 0,
@@ -84,11 +87,12 @@ impl List {
     }
 }
 
-impl Desk for List {
+impl<C: Count> Desk for List<C> {
     type Error = Infallible;
+    type Count = C;
 
-    async fn claim(&mut self, want: u32) -> Result<Offer, Infallible> {
-        let end = self.segments().min(self.next + u64::from(want));
+    async fn claim(&mut self, wish: Wish) -> Result<Offer<C>, Infallible> {
+        let end = self.segments().min(self.next + u64::from(wish.segments));
         if self.next == end {
             return Ok(Offer::Over);
         }
@@ -100,7 +104,13 @@ impl Desk for List {
         self.most_held = self.most_held.max(self.leases.len());
         self.next = end;
         let hold = Duration::from_millis(1);
-        Ok(Offer::Lease { lease, jobs, hold })
+        let count = Arc::clone(&self.count);
+        Ok(Offer::Lease {
+            lease,
+            count,
+            jobs,
+            hold,
+        })
     }
 
     async fn deliver(
@@ -140,13 +150,11 @@ async fn threads_and_cutting_change_nothing() {
     }
     for threads in [1, 2, 5] {
         for blocks in [1, 3, 16, 64] {
-            let mut list = List::new(samples, blocks);
+            let mut list = List::new(count, samples, blocks);
             let mut told = 0;
             let pattern = Pattern::new(threads);
             let stop = Arc::new(Stop::new());
-            let summary = work(&mut list, Arc::new(count), pattern, stop, |_| told += 1)
-                .await
-                .unwrap();
+            let summary = work(&mut list, pattern, stop, |_| told += 1).await.unwrap();
             assert_eq!(list.sum(), serial, "{threads} {blocks}");
             assert!(list.leases.is_empty() && list.given_back == 0);
             assert!(list.most_held <= 2);
@@ -159,8 +167,7 @@ async fn threads_and_cutting_change_nothing() {
 }
 
 /// Runs until the 21st block asks to stop, so many times.
-async fn stopped(times: u32) -> List {
-    let mut list = List::new(1 << 40, 8);
+async fn stopped(times: u32) -> List<impl Count> {
     let stop = Arc::new(Stop::new());
     let theirs = Arc::clone(&stop);
     let seen = AtomicU64::new(0);
@@ -172,7 +179,8 @@ async fn stopped(times: u32) -> List {
         }
         count(block, samples)
     };
-    let summary = work(&mut list, Arc::new(counter), Pattern::new(2), stop, |_| {})
+    let mut list = List::new(counter, 1 << 40, 8);
+    let summary = work(&mut list, Pattern::new(2), stop, |_| {})
         .await
         .unwrap();
     assert!(summary.stopped);
@@ -202,13 +210,14 @@ async fn the_second_stop_leaves() {
 }
 
 /// A desk that fails when something is handed in.
-struct Broken(List);
+struct Broken<C>(List<C>);
 
-impl Desk for Broken {
+impl<C: Count> Desk for Broken<C> {
     type Error = &'static str;
+    type Count = C;
 
-    async fn claim(&mut self, want: u32) -> Result<Offer, &'static str> {
-        self.0.claim(want).await.map_err(|never| match never {})
+    async fn claim(&mut self, wish: Wish) -> Result<Offer<C>, &'static str> {
+        self.0.claim(wish).await.map_err(|never| match never {})
     }
 
     async fn deliver(
@@ -230,10 +239,72 @@ impl Desk for Broken {
 
 #[tokio::test]
 async fn a_desk_that_fails_ends_the_session_and_its_cores() {
-    let counter = Arc::new(count);
-    let mut desk = Broken(List::new(1 << 40, 1));
+    let mut desk = Broken(List::new(count, 1 << 40, 1));
     let stop = Arc::new(Stop::new());
-    let theirs = Arc::clone(&counter);
-    let ended = work(&mut desk, theirs, Pattern::new(2), stop, |_| {}).await;
+    let ended = work(&mut desk, Pattern::new(2), stop, |_| {}).await;
     assert!(matches!(ended, Err(SessionError::Desk("no room left"))));
+}
+
+/// A desk whose leases are over as soon as more time is asked for, so often.
+struct Revoked<C> {
+    list: List<C>,
+    left: u32,
+}
+
+impl<C: Count> Desk for Revoked<C> {
+    type Error = Infallible;
+    type Count = C;
+
+    async fn claim(&mut self, _: Wish) -> Result<Offer<C>, Infallible> {
+        if self.left == 0 {
+            return Ok(Offer::Over);
+        }
+        self.left -= 1;
+        let wish = Wish {
+            segments: 1000,
+            samples_per_second: None,
+        };
+        self.list.claim(wish).await
+    }
+
+    async fn deliver(
+        &mut self,
+        lease: LeaseNumber,
+        finished: Vec<Finished>,
+    ) -> Result<Vec<Receipt>, Infallible> {
+        self.list.deliver(lease, finished).await
+    }
+
+    async fn extend(&mut self, _: LeaseNumber) -> Result<Option<Duration>, Infallible> {
+        Ok(None)
+    }
+
+    async fn end(&mut self, lease: LeaseNumber) -> Result<(), Infallible> {
+        self.list.end(lease).await
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_wanted_any_more_is_not_begun() {
+    let slow = |block, samples| {
+        std::thread::sleep(Duration::from_millis(5));
+        count(block, samples)
+    };
+    let mut desk = Revoked {
+        list: List::new(slow, 1 << 40, 2),
+        left: 3,
+    };
+    let pattern = Pattern {
+        tick: Duration::from_millis(20),
+        ..Pattern::new(2)
+    };
+    let stop = Arc::new(Stop::new());
+    let summary = work(&mut desk, pattern, stop, |_| {}).await.unwrap();
+    let list = desk.list;
+    assert_eq!(list.next, 3000);
+    assert!(list.leases.is_empty());
+    // Of each lease something was handed in, or nothing; most was given back; nothing was done twice.
+    assert_eq!(list.finished.len() as u64 + list.given_back, 3000);
+    assert!(list.given_back > 2000, "{}", list.given_back);
+    assert_eq!(summary.segments, list.finished.len() as u64);
 }

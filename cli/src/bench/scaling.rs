@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kazoe_common::census::BLOCK;
+use kazoe_common::census::{BLOCK, Counter};
 use kazoe_common::game::Bits;
 use kazoe_worker::compute::Engine;
 use kazoe_worker::desk::Job;
@@ -19,7 +19,6 @@ use super::Plan;
 use super::inputs::Inputs;
 use super::known::{BLOCKS, expect};
 use super::rounds::Spread;
-use crate::local::Census;
 use crate::progress::Steps;
 
 /// How many pairs of runs, unless the plan says how many rounds.
@@ -55,7 +54,7 @@ pub(super) fn measure<B: Bits>(
     plan: &Plan,
     steps: &mut Steps,
 ) -> Result<Scaling, String> {
-    let census = Arc::new(Census(inputs.counter(plan.arms[0])?));
+    let counter = Arc::new(inputs.counter(plan.arms[0])?);
     let threads = plan.threads;
     let share = plan.time / (PAIRS * RUNS);
     let (pairs, each, rounds) = match plan.rounds {
@@ -63,7 +62,7 @@ pub(super) fn measure<B: Bits>(
         None => {
             // The first runs say how much one thread does in its share of the time, and warm up.
             steps.begin(WORDS);
-            let stretch = stretches(inputs, &census, 1, 1)?;
+            let stretch = stretches(inputs, &counter, 1, 1)?;
             let round = arithmetic(1, ROUND)?;
             (PAIRS, fitting(share, stretch), fitting(share, round))
         }
@@ -73,7 +72,7 @@ pub(super) fn measure<B: Bits>(
     for _ in 0..pairs {
         steps.begin(WORDS);
         let [one, all] = [1, threads].map(|threads| {
-            let time = stretches(inputs, &census, threads, each)?;
+            let time = stretches(inputs, &counter, threads, each)?;
             Ok::<_, String>(rate(each * threads as u64 * BLOCKS * BLOCK, time))
         });
         let (one, all) = (one?, all?);
@@ -116,21 +115,22 @@ fn rate(count: u64, time: Duration) -> f64 {
 /// Lets a worker's threads compute the stretch `each` times for every thread, and checks every time.
 fn stretches<B: Bits>(
     inputs: &Inputs<B>,
-    census: &Arc<Census>,
+    counter: &Arc<Counter>,
     threads: usize,
     each: u64,
 ) -> Result<Duration, String> {
     let known = inputs.known;
-    let (engine, mut finished) = Engine::start(Arc::clone(census), threads, Arc::new(Stop::new()))
-        .map_err(|error| error.to_string())?;
+    let (engine, mut finished) =
+        Engine::start(threads, Arc::new(Stop::new())).map_err(|error| error.to_string())?;
     let wanted = each * threads as u64;
     let start = Instant::now();
-    engine.push((0..wanted).map(|segment| Job {
+    let job = |segment| Job {
         lease: 0,
         segment,
         first_block: known.first_block,
         samples: BLOCKS * BLOCK,
-    }));
+    };
+    engine.push(counter, (0..wanted).map(job));
     engine.close();
     let mut done = Vec::new();
     while let Some(segment) = finished.blocking_recv() {

@@ -1,12 +1,13 @@
 //! `kazoe campaigns`: what a database holds.
 
 use kazoe_common::census::Outcome;
-use kazoe_coordinator::ledger::Ledger;
+use kazoe_coordinator::ledger::{CampaignRecord, Ledger, Snapshot};
 use serde_json::json;
 
 use crate::ending::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output};
-use crate::store::{self, StoreArgs};
+use crate::place::PlaceArgs;
+use crate::store;
 
 /// List the campaigns, oldest first.
 ///
@@ -15,10 +16,11 @@ use crate::store::{self, StoreArgs};
 #[command(after_help = "\
 Examples:
   kazoe campaigns
-  kazoe campaigns --db other.db --json")]
+  kazoe campaigns --db other.db --json
+  kazoe campaigns --coordinator http://127.0.0.1:7273")]
 pub(super) struct Args {
     #[command(flatten)]
-    store: StoreArgs,
+    place: PlaceArgs,
 
     #[command(flatten)]
     form: FormArgs,
@@ -27,9 +29,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
         store::block_on(async {
-            let ledger = self.store.read().await?;
-            for record in ledger.campaigns().await.map_err(Stop::failed)? {
-                let snapshot = ledger.snapshot(&record.id).await.map_err(Stop::failed)?;
+            for (record, snapshot) in self.all().await? {
                 let campaign = &record.campaign;
                 let state = if snapshot.is_complete() {
                     "complete"
@@ -67,5 +67,24 @@ impl Args {
             }
             Ok(Ending::Done)
         })
+    }
+
+    /// All campaigns of the database, or of the coordinator if one was named.
+    async fn all(&self) -> Result<Vec<(CampaignRecord, Snapshot)>, Stop> {
+        let mut all = Vec::new();
+        if self.place.office.is_named() {
+            let mut office = self.place.office.open()?;
+            for record in office.list().await? {
+                let (snapshot, _) = office.snapshot(&record.id).await?;
+                all.push((record, snapshot));
+            }
+            return Ok(all);
+        }
+        let ledger = self.place.store.read().await?;
+        for record in ledger.campaigns().await.map_err(Stop::failed)? {
+            let snapshot = ledger.snapshot(&record.id).await.map_err(Stop::failed)?;
+            all.push((record, snapshot));
+        }
+        Ok(all)
     }
 }

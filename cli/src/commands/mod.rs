@@ -2,9 +2,15 @@
 
 mod bench;
 mod campaigns;
+mod completions;
+mod compute;
+mod coordinator;
 mod export;
+mod health;
 mod import;
 mod judge;
+mod migrate;
+mod pace;
 mod perft;
 mod predecessors;
 mod rank;
@@ -12,8 +18,14 @@ mod report;
 mod run;
 mod sample;
 mod size;
+mod submit;
+mod token;
+mod trust;
 mod unrank;
 mod verify;
+mod watch;
+mod worker;
+mod workers;
 
 use std::env::consts::{ARCH, OS};
 
@@ -77,6 +89,7 @@ enum Command {
     Campaigns(campaigns::Args),
     Verify(verify::Args),
     Export(export::Args),
+    Compute(compute::Args),
     Import(import::Args),
     Size(size::Args),
     Unrank(unrank::Args),
@@ -86,6 +99,22 @@ enum Command {
     Predecessors(predecessors::Args),
     Perft(perft::Args),
     Bench(bench::Args),
+    Coordinator(Box<coordinator::Args>),
+    Worker(worker::Args),
+    Submit(submit::Args),
+    Watch(watch::Args),
+    Pause(pace::Pause),
+    Resume(pace::Resume),
+    Cancel(pace::Cancel),
+    Workers(workers::Args),
+    Drain(workers::Drain),
+    Purge(trust::Purge),
+    Resolve(trust::Resolve),
+    Retry(trust::Retry),
+    Token(token::Args),
+    Health(health::Args),
+    Migrate(migrate::Args),
+    Completions(completions::Args),
 }
 
 impl Cli {
@@ -116,6 +145,7 @@ impl Cli {
             Some(Command::Campaigns(args)) => args.run(output),
             Some(Command::Verify(args)) => args.run(output),
             Some(Command::Export(args)) => args.run(output),
+            Some(Command::Compute(args)) => args.run(output),
             Some(Command::Import(args)) => args.run(output),
             Some(Command::Size(args)) => args.run(output),
             Some(Command::Unrank(args)) => args.run(output),
@@ -125,6 +155,22 @@ impl Cli {
             Some(Command::Predecessors(args)) => args.run(output),
             Some(Command::Perft(args)) => args.run(output),
             Some(Command::Bench(args)) => args.run(output),
+            Some(Command::Coordinator(args)) => args.run(output),
+            Some(Command::Worker(args)) => args.run(output),
+            Some(Command::Submit(args)) => args.run(output),
+            Some(Command::Watch(args)) => args.run(output),
+            Some(Command::Pause(args)) => args.run(output),
+            Some(Command::Resume(args)) => args.run(output),
+            Some(Command::Cancel(args)) => args.run(output),
+            Some(Command::Workers(args)) => args.run(output),
+            Some(Command::Drain(args)) => args.run(output),
+            Some(Command::Purge(args)) => args.run(output),
+            Some(Command::Resolve(args)) => args.run(output),
+            Some(Command::Retry(args)) => args.run(output),
+            Some(Command::Token(args)) => args.run(output),
+            Some(Command::Health(args)) => args.run(output),
+            Some(Command::Migrate(args)) => args.run(output),
+            Some(Command::Completions(args)) => args.run(output),
         }
     }
 }

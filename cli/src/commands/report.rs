@@ -2,8 +2,9 @@
 
 use crate::ending::{Ending, Stop};
 use crate::output::Output;
+use crate::place::PlaceArgs;
 use crate::report::{Findings, ReportForm};
-use crate::store::{self, StoreArgs};
+use crate::store;
 
 /// Print what a campaign found so far.
 ///
@@ -16,13 +17,14 @@ Examples:
   kazoe report
   kazoe report shogi --format md > shogi.md
   kazoe report 3f2a --json
+  kazoe report shogi --coordinator http://127.0.0.1:7273
   kazoe report --format csv | grep '^funnel'")]
 pub(super) struct Args {
     /// The campaign: its id or the beginning of it, or a game [default: the newest].
     campaign: Option<String>,
 
     #[command(flatten)]
-    store: StoreArgs,
+    place: PlaceArgs,
 
     /// How the report is written.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
@@ -41,9 +43,15 @@ impl Args {
             self.format
         };
         store::block_on(async {
-            let ledger = self.store.read().await?;
+            if self.place.office.is_named() {
+                let mut office = self.place.office.open()?;
+                let record = office.find(self.campaign.as_deref()).await?;
+                output.text(&office.findings(&record.id).await?.render(form))?;
+                return Ok(Ending::Done);
+            }
+            let ledger = self.place.store.read().await?;
             let record = store::find(&ledger, self.campaign.as_deref()).await?;
-            let findings = Findings::gather(&ledger, record, &self.store).await?;
+            let findings = Findings::gather(&ledger, record, &self.place.store).await?;
             output.text(&findings.render(form))?;
             Ok(Ending::Done)
         })

@@ -8,15 +8,16 @@ use kazoe_common::estimate::numerals::grouped;
 use kazoe_common::game::Variant;
 use kazoe_common::population::Candidates;
 use kazoe_coordinator::ledger::{CampaignRecord, Ledger, Snapshot, SqliteLedger, Submitted};
+use kazoe_coordinator::progress::{self, duration};
 use kazoe_worker::session::Progress as Session;
 use kazoe_worker::stop::{Order, Stop as StopRequest};
 
 use crate::ending::{Ending, Stop};
-use crate::local::{self, Census, SEGMENT_BLOCKS};
+use crate::local::{self, SEGMENT_BLOCKS};
 use crate::output::{FormArgs, Output, tell};
-use crate::progress::{Progress, duration};
+use crate::progress::Progress;
 use crate::quantity::{self, counted};
-use crate::report::{Findings, ReportForm, running, typed};
+use crate::report::{Findings, ReportForm, typed};
 use crate::signals;
 use crate::store::{self, StoreArgs};
 use crate::variant;
@@ -96,12 +97,12 @@ impl Args {
             ..Campaign::new(self.variant, self.seed)
         };
         let stop = Arc::new(StopRequest::new());
-        let census = Arc::new(Census(Counter::new(&campaign).map_err(Stop::failed)?));
+        let counter = Arc::new(Counter::new(&campaign).map_err(Stop::failed)?);
         let ledger = self.store.write().await?;
-        signals::watch(Arc::clone(&stop))?;
-        let (record, before) = self.begin(&ledger, &campaign, &census).await?;
+        signals::ask(Arc::clone(&stop))?;
+        let (record, before) = self.begin(&ledger, &campaign, &counter).await?;
         if !before.is_complete() {
-            self.compute(&ledger, &record, &before, census, &stop)
+            self.compute(&ledger, &record, &before, counter, &stop)
                 .await?;
         }
         let after = ledger.snapshot(&record.id).await.map_err(Stop::failed)?;
@@ -124,7 +125,7 @@ impl Args {
         &self,
         ledger: &SqliteLedger,
         campaign: &Campaign,
-        census: &Census,
+        counter: &Counter,
     ) -> Result<(CampaignRecord, Snapshot), Stop> {
         let known = ledger.campaigns().await.map_err(Stop::failed)?;
         let known = known.iter().find(|record| record.campaign == *campaign);
@@ -137,7 +138,7 @@ impl Args {
             .or(known.map(|record| record.cut.segment_blocks))
             .unwrap_or(SEGMENT_BLOCKS);
         let cut = Cut::new(samples, blocks).map_err(Stop::usage)?;
-        let (record, how) = local::begin(ledger, campaign.clone(), cut, census)
+        let (record, how) = local::begin(ledger, campaign.clone(), cut, counter)
             .await
             .map_err(Stop::failed)?;
         let snapshot = ledger.snapshot(&record.id).await.map_err(Stop::failed)?;
@@ -184,7 +185,7 @@ impl Args {
         ledger: &SqliteLedger,
         record: &CampaignRecord,
         before: &Snapshot,
-        census: Arc<Census>,
+        counter: Arc<Counter>,
         stop: &Arc<StopRequest>,
     ) -> Result<(), Stop> {
         let threads = match self.threads {
@@ -193,7 +194,8 @@ impl Args {
         };
         let campaign = &record.campaign;
         let candidates = Candidates::new(campaign.variant).map_err(Stop::failed)?;
-        let estimate = |at: &Snapshot| running(campaign, candidates.size(), &at.prefix.counted());
+        let estimate =
+            |at: &Snapshot| progress::estimate(campaign, candidates.size(), &at.prefix.counted());
         let mut progress = Progress::new(record.cut.samples, before.accepted_samples);
         progress.set_estimate(estimate(before));
         let mut looked = Instant::now();
@@ -205,7 +207,7 @@ impl Args {
             let begun = session.computed.saturating_sub(session.delivered);
             progress.set(at.accepted_samples + begun, session.rate);
         };
-        let worked = local::run(ledger, record, census, threads, Arc::clone(stop), told).await;
+        let worked = local::run(ledger, record, counter, threads, Arc::clone(stop), told).await;
         progress.end();
         let (summary, _) = worked.map_err(Stop::failed)?;
         tell(format_args!(

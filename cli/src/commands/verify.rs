@@ -1,24 +1,25 @@
 //! `kazoe verify`: random segments, computed again.
 
 use std::hash::{BuildHasher, RandomState};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kazoe_common::census::{BLOCK, Campaign, Counter, Cut};
 use kazoe_common::estimate::numerals::grouped;
 use kazoe_coordinator::ledger::{Ledger, SelfTest};
+use kazoe_coordinator::ledger_file::LedgerFile;
 use kazoe_coordinator::tally_text;
-use kazoe_worker::compute::Count;
 use kazoe_worker::stop::Stop as StopRequest;
 use serde_json::json;
 
 use super::import;
 use crate::ending::{Ending, Stop};
-use crate::local::Census;
 use crate::local::verify::{Checker, Difference, Verified};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
+use crate::place::PlaceArgs;
 use crate::quantity::{self, counted};
-use crate::store::{self, StoreArgs};
+use crate::store;
 
 /// Compute random segments again and compare their whole tallies and witnesses.
 ///
@@ -29,7 +30,8 @@ Examples:
   kazoe verify
   kazoe verify shogi --share 0.1%
   kazoe verify minishogi-3f2a81c04d.ledger.tsv --share 100%
-  kazoe verify --share 5% --seed 42")]
+  kazoe verify --share 5% --seed 42
+  kazoe verify shogi --coordinator http://127.0.0.1:7273")]
 pub(super) struct Args {
     /// The campaign: its id or the beginning of it, or a game; or a ledger file [default: the newest
     /// campaign].
@@ -45,14 +47,14 @@ pub(super) struct Args {
     seed: Option<u64>,
 
     #[command(flatten)]
-    store: StoreArgs,
+    place: PlaceArgs,
 
     #[command(flatten)]
     form: FormArgs,
 }
 
 /// Reads `1%`, `0.5%` or `0.01`, more than nothing and at most everything.
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     let (number, scale) = match text.strip_suffix('%') {
         Some(number) => (number, 100.0),
         None => (text, 1.0),
@@ -72,15 +74,36 @@ impl Args {
         let file = file.filter(|path| path.is_file() || path.to_string_lossy().ends_with(".tsv"));
         let (campaign, verified) = store::block_on(async {
             match &file {
-                Some(path) => self.check_file(path, seed).await,
+                Some(path) => self.check_file(import::open(path)?, path, seed).await,
+                None if self.place.office.is_named() => self.check_afar(seed).await,
                 None => self.check_campaign(seed).await,
             }
         })?;
         self.conclude(&campaign, &verified, seed, output)
     }
 
-    async fn check_file(&self, path: &Path, seed: u64) -> Result<(Campaign, Verified), Stop> {
-        let file = import::open(path)?;
+    /// A coordinator's campaign, by way of its ledger file.
+    async fn check_afar(&self, seed: u64) -> Result<(Campaign, Verified), Stop> {
+        let mut office = self.place.office.open()?;
+        let record = office.find(self.what.as_deref()).await?;
+        let mut text = Vec::new();
+        let write = |piece: &[u8]| {
+            text.extend_from_slice(piece);
+            Ok(())
+        };
+        office.export(&record.id, write).await?;
+        let place = PathBuf::from(&office.url);
+        let file =
+            LedgerFile::open(text.as_slice()).map_err(|error| import::wrong(&place, &error))?;
+        self.check_file(file, &place, seed).await
+    }
+
+    async fn check_file(
+        &self,
+        file: LedgerFile<impl BufRead>,
+        path: &Path,
+        seed: u64,
+    ) -> Result<(Campaign, Verified), Stop> {
         let header = file.header().clone();
         let checker = self.checker(&header.campaign, header.cut, seed, &header.self_tests)?;
         let verified = checker
@@ -91,7 +114,7 @@ impl Args {
     }
 
     async fn check_campaign(&self, seed: u64) -> Result<(Campaign, Verified), Stop> {
-        let ledger = self.store.read().await?;
+        let ledger = self.place.store.read().await?;
         let record = store::find(&ledger, self.what.as_deref()).await?;
         let theirs = ledger.self_tests(&record.id).await.map_err(Stop::failed)?;
         let checker = self.checker(&record.campaign, record.cut, seed, &theirs)?;
@@ -110,9 +133,9 @@ impl Args {
         seed: u64,
         self_tests: &[SelfTest],
     ) -> Result<Checker, Stop> {
-        let census = Arc::new(Census(Counter::new(campaign).map_err(Stop::failed)?));
+        let counter = Arc::new(Counter::new(campaign).map_err(Stop::failed)?);
         for test in self_tests {
-            let (computed, _) = census.block(test.block, BLOCK);
+            let computed = counter.block(test.block, BLOCK).tally;
             if computed != test.tally {
                 return Err(Stop::failed(format_args!(
                     "the self-test of block {} differs: stored [{}], computed [{}]",
@@ -124,7 +147,7 @@ impl Args {
         }
         let stop = Arc::new(StopRequest::new());
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Checker::start(census, cut, threads, self.share, seed, stop).map_err(Stop::failed)
+        Checker::start(counter, cut, threads, self.share, seed, stop).map_err(Stop::failed)
     }
 
     fn conclude(

@@ -2,13 +2,15 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
+use kazoe_common::census::Counter;
 use kazoe_coordinator::leasing::Verdict;
 use kazoe_coordinator::ledger::{
     CampaignRecord, Delivery, Ledger, LedgerError, Snapshot, Token, Who,
 };
-use kazoe_worker::desk::{Desk, Finished, Job, LeaseNumber, Offer, Receipt};
+use kazoe_worker::desk::{Desk, Finished, Job, LeaseNumber, Offer, Receipt, Wish};
 
 /// How long a lease holds; the session asks for more time long before.
 const HOLD: Duration = Duration::from_secs(600);
@@ -18,6 +20,7 @@ pub(crate) struct LedgerDesk<'a, L> {
     ledger: &'a L,
     campaign: &'a CampaignRecord,
     who: Who,
+    counter: Arc<Counter>,
     tokens: BTreeMap<LeaseNumber, Token>,
     claimed: LeaseNumber,
     /// The ledger as it was after the last tallies were handed in.
@@ -29,12 +32,14 @@ impl<'a, L: Ledger> LedgerDesk<'a, L> {
         ledger: &'a L,
         campaign: &'a CampaignRecord,
         who: Who,
+        counter: Arc<Counter>,
         snapshot: &'a RefCell<Snapshot>,
     ) -> Self {
         LedgerDesk {
             ledger,
             campaign,
             who,
+            counter,
             tokens: BTreeMap::new(),
             claimed: 0,
             snapshot,
@@ -44,11 +49,12 @@ impl<'a, L: Ledger> LedgerDesk<'a, L> {
 
 impl<L: Ledger> Desk for LedgerDesk<'_, L> {
     type Error = LedgerError;
+    type Count = Counter;
 
-    async fn claim(&mut self, want: u32) -> Result<Offer, LedgerError> {
+    async fn claim(&mut self, wish: Wish) -> Result<Offer<Counter>, LedgerError> {
         let claimed = self
             .ledger
-            .claim(&self.campaign.id, &self.who, want, HOLD)
+            .claim(&self.campaign.id, &self.who, wish.segments, HOLD)
             .await?;
         let Some(claimed) = claimed else {
             return Ok(Offer::Over);
@@ -66,8 +72,12 @@ impl<L: Ledger> Desk for LedgerDesk<'_, L> {
                 samples: lent.samples,
             })
             .collect();
-        let hold = HOLD;
-        Ok(Offer::Lease { lease, jobs, hold })
+        Ok(Offer::Lease {
+            lease,
+            count: Arc::clone(&self.counter),
+            jobs,
+            hold: HOLD,
+        })
     }
 
     async fn deliver(

@@ -1,24 +1,27 @@
 //! One machine and no network: a ledger and a worker in one process.
 //!
 //! [`begin`] submits, resumes or extends a campaign, [`run`] works on it until it is complete or told to
-//! stop, [`verify::Checker`] computes segments again and compares. They join the crates and decide nothing:
+//! stop, [`compute`] on a part of it, [`verify::Checker`] computes segments again and compares. They join the crates and decide nothing:
 //! what is lent and what counts the ledger says, when to claim and to hand in the worker's session.
 
 mod desk;
+mod part;
 pub(crate) mod verify;
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 
-use kazoe_common::census::{BLOCK, Block, Campaign, Counter, Cut, Tally, Witness};
+use kazoe_common::census::{Campaign, Counter, Cut, Segment};
 use kazoe_coordinator::ledger::{
-    CampaignRecord, Ledger, LedgerError, SelfTest, Snapshot, Submission, Submitted, Who,
+    CampaignRecord, Ledger, LedgerError, SelfTest, Service, Snapshot, Submission, Submitted, Who,
 };
-use kazoe_worker::compute::Count;
+use kazoe_worker::proof;
 use kazoe_worker::session::{Pattern, Progress, SessionError, Summary, work};
 use kazoe_worker::stop::Stop;
 
 use desk::LedgerDesk;
+use part::PartDesk;
 
 #[cfg(test)]
 mod tests;
@@ -32,6 +35,16 @@ pub(crate) fn build() -> String {
     format!("kazoe {}", env!("CARGO_PKG_VERSION"))
 }
 
+/// How many threads this process may use: of the machine's cores those that its control group allows,
+/// or what a batch system gave it.
+pub(crate) fn cores() -> usize {
+    let given = std::env::var("SLURM_CPUS_PER_TASK").ok();
+    given
+        .and_then(|given| given.parse().ok())
+        .filter(|&given| given > 0)
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
 /// Who works here: the one who owns the ledger, and so settles its disputes.
 pub(crate) fn who() -> Who {
     Who {
@@ -42,24 +55,11 @@ pub(crate) fn who() -> Who {
     }
 }
 
-/// The census as the worker wants it.
-#[derive(Debug)]
-pub(crate) struct Census(pub(crate) Counter);
-
-impl Count for Census {
-    fn block(&self, block: Block, samples: u64) -> (Tally, Vec<Witness>) {
-        let count = self.0.block(block, samples);
-        (count.tally, count.witnesses)
-    }
-}
-
-/// What this build computes for the campaign's first two blocks.
-pub(crate) fn self_tests(census: &Census) -> Vec<SelfTest> {
-    (0..2)
-        .map(|block| SelfTest {
-            block,
-            tally: census.block(block, BLOCK).0,
-        })
+/// What this build computes for the campaign's first blocks.
+pub(crate) fn self_tests(counter: &Counter) -> Vec<SelfTest> {
+    let tallies = proof::tallies(counter).into_iter();
+    tallies
+        .map(|(block, tally)| SelfTest { block, tally })
         .collect()
 }
 
@@ -69,13 +69,14 @@ pub(crate) async fn begin<L: Ledger>(
     ledger: &L,
     campaign: Campaign,
     cut: Cut,
-    census: &Census,
+    counter: &Counter,
 ) -> Result<(CampaignRecord, Submitted), LedgerError> {
     let submission = Submission {
         campaign,
         cut,
-        self_tests: self_tests(census),
+        self_tests: self_tests(counter),
         build: build(),
+        service: Service::default(),
     };
     let begun = ledger.submit(&submission).await?;
     ledger.forfeit(&who().worker).await?;
@@ -88,16 +89,31 @@ pub(crate) async fn begin<L: Ledger>(
 pub(crate) async fn run<L: Ledger>(
     ledger: &L,
     campaign: &CampaignRecord,
-    census: Arc<Census>,
+    counter: Arc<Counter>,
     threads: usize,
     stop: Arc<Stop>,
     mut tell: impl FnMut(&Progress, &Snapshot),
 ) -> Result<(Summary, Snapshot), SessionError<LedgerError>> {
     let first = ledger.snapshot(&campaign.id).await;
     let snapshot = RefCell::new(first.map_err(SessionError::Desk)?);
-    let mut desk = LedgerDesk::new(ledger, campaign, who(), &snapshot);
+    let mut desk = LedgerDesk::new(ledger, campaign, who(), counter, &snapshot);
     let tell = |progress: &Progress| tell(progress, &snapshot.borrow());
-    let summary = work(&mut desk, census, Pattern::new(threads), stop, tell).await?;
+    let summary = work(&mut desk, Pattern::new(threads), stop, tell).await?;
     let last = ledger.snapshot(&campaign.id).await;
     Ok((summary, last.map_err(SessionError::Desk)?))
+}
+
+/// Computes those of a campaign's segments that the ledger has not yet, until all of the range are there
+/// or it is told to stop. Whatever is finished is in the ledger.
+pub(crate) async fn compute<L: Ledger>(
+    ledger: &L,
+    campaign: &CampaignRecord,
+    counter: Arc<Counter>,
+    segments: Range<Segment>,
+    threads: usize,
+    stop: Arc<Stop>,
+    tell: impl FnMut(&Progress),
+) -> Result<Summary, SessionError<LedgerError>> {
+    let mut desk = PartDesk::new(ledger, campaign, who(), counter, segments);
+    work(&mut desk, Pattern::new(threads), stop, tell).await
 }

@@ -6,16 +6,16 @@ use kazoe_common::census::{BLOCK, Campaign, Counter, Cut, Outcome, Tally};
 use kazoe_common::game::Variant;
 use kazoe_coordinator::ledger::{Delivery, Ledger, SqliteLedger, Submitted, Who};
 use kazoe_coordinator::ledger_file::{LedgerFile, export};
-use kazoe_worker::compute::Count;
+use kazoe_worker::count::Count;
 use kazoe_worker::stop::Stop;
 
 use super::verify::Checker;
-use super::{Census, begin, run, who};
+use super::{begin, run, who};
 
 const CAMPAIGN: Campaign = Campaign::new(&Variant::MINISHOGI, 1);
 
-fn census() -> Arc<Census> {
-    Arc::new(Census(Counter::new(&CAMPAIGN).unwrap()))
+fn census() -> Arc<Counter> {
+    Arc::new(Counter::new(&CAMPAIGN).unwrap())
 }
 
 /// Segments of one block.
@@ -23,11 +23,11 @@ fn cut(samples: u64) -> Cut {
     Cut::new(samples, 1).unwrap()
 }
 
-fn serial(census: &Census, samples: u64) -> Tally {
+fn serial(census: &Counter, samples: u64) -> Tally {
     let cut = cut(samples);
     let mut sum = Tally::default();
     for segment in 0..cut.segments() {
-        sum.merge(&census.block(segment, cut.samples_of(segment)).0);
+        sum.merge(&Count::block(census, segment, cut.samples_of(segment)).0);
     }
     sum
 }
@@ -109,7 +109,7 @@ async fn verification_finds_what_is_wrong_and_writes_nothing() {
     let cut = cut(6 * BLOCK);
     let (campaign, _) = begin(&ledger, CAMPAIGN, cut, &census).await.unwrap();
     // Somebody moved one count and kept the sums.
-    let (mut tally, witnesses) = census.block(4, BLOCK);
+    let (mut tally, witnesses) = Count::block(&*census, 4, BLOCK);
     *tally.cells.get_mut(&(Outcome::Reachable as u32)).unwrap() -= 1;
     *tally.cells.get_mut(&(Outcome::Mirrored as u32)).unwrap() += 1;
     let wrong = Delivery {
@@ -137,7 +137,7 @@ async fn verification_finds_what_is_wrong_and_writes_nothing() {
     assert_eq!(all.differences.len(), 1);
     assert_eq!(all.differences[0].segment, 4);
     assert_eq!(all.differences[0].stored, tally);
-    assert_eq!(all.differences[0].computed, census.block(4, BLOCK).0);
+    assert_eq!(all.differences[0].computed, census.block(4, BLOCK).tally);
     assert!(!all.differences[0].witnesses);
 
     let mut text = Vec::new();

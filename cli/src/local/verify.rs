@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::sync::Arc;
 
-use kazoe_common::census::{Cut, Segment, Tally, Witness};
+use kazoe_common::census::{Counter, Cut, Segment, Tally, Witness};
 use kazoe_coordinator::ledger::{CampaignRecord, Ledger, LedgerError};
 use kazoe_coordinator::ledger_file::{FileError, LedgerFile};
-use kazoe_worker::compute::{Count, Engine};
+use kazoe_worker::compute::Engine;
 use kazoe_worker::desk::{Finished, Job};
 use kazoe_worker::stop::{Order, Stop};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -53,7 +53,8 @@ struct Stored {
 /// one at least is chosen. It writes nothing and holds a few segments at a time.
 #[derive(Debug)]
 pub(crate) struct Checker {
-    engine: Engine,
+    engine: Engine<Counter>,
+    counter: Arc<Counter>,
     finished: UnboundedReceiver<Finished>,
     stop: Arc<Stop>,
     cut: Cut,
@@ -74,18 +75,19 @@ const PAGE: u32 = 256;
 
 impl Checker {
     /// Starts so many threads that will compute a share from 0 to 1 of the segments offered.
-    pub(crate) fn start<C: Count>(
-        census: Arc<C>,
+    pub(crate) fn start(
+        counter: Arc<Counter>,
         cut: Cut,
         threads: usize,
         share: f64,
         seed: u64,
         stop: Arc<Stop>,
     ) -> Result<Self, String> {
-        let (engine, finished) = Engine::start(census, threads, Arc::clone(&stop))
+        let (engine, finished) = Engine::start(threads, Arc::clone(&stop))
             .map_err(|error| format!("cannot start threads: {error}"))?;
         Ok(Checker {
             engine,
+            counter,
             finished,
             stop,
             cut,
@@ -200,12 +202,13 @@ impl Checker {
         if self.stop.order() != Order::Run {
             return;
         }
-        self.engine.push([Job {
+        let job = Job {
             lease: 0,
             segment: stored.segment,
             first_block: stored.segment * self.cut.segment_blocks,
             samples: stored.samples,
-        }]);
+        };
+        self.engine.push(&self.counter, [job]);
         self.waiting.insert(stored.segment, stored);
     }
 

@@ -29,7 +29,7 @@ fn flatten(value: &Value, way: &mut String, text: &mut String) {
         }
         Value::Array(items) => {
             for (i, below) in items.iter().enumerate() {
-                let name = ["stage", "method", "depth", "build"]
+                let name = ["stage", "method", "depth", "build", "owner"]
                     .iter()
                     .find_map(|&key| below.get(key))
                     .map_or_else(|| i.to_string(), plain);

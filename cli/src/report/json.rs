@@ -1,10 +1,10 @@
 //! The report as one JSON document. Numbers that exceed 2^53 are strings; sizes and estimates are exact.
 
-use kazoe_common::estimate::{Comparison, Folding, PathFigures};
+use kazoe_common::estimate::{Comparison, Folding, PathFigures, largest_wrong_share};
 use num_rational::Ratio;
 use serde_json::{Value, json};
 
-use super::Findings;
+use super::{Findings, Home, z_against_the_rest};
 use crate::output::JSON_VERSION;
 
 pub(super) fn render(findings: &Findings) -> String {
@@ -18,9 +18,14 @@ pub(super) fn document(findings: &Findings) -> Value {
         snapshot,
         report,
         builds,
-        store,
+        owners,
+        home,
     } = findings;
     let campaign = &record.campaign;
+    let where_it_is = match home {
+        Home::Database(_) => "database",
+        Home::Coordinator(_) => "coordinator",
+    };
     let estimates = report.estimates.as_ref().map(|estimates| {
         json!({
             "share": fraction(&estimates.share),
@@ -69,6 +74,7 @@ pub(super) fn document(findings: &Findings) -> Value {
             "unleased": snapshot.counts.unleased,
         },
         "audited_segments": snapshot.audited,
+        "largest_wrong_share": largest_wrong_share(snapshot.audited),
         "funnel": report
             .funnel
             .iter()
@@ -96,7 +102,20 @@ pub(super) fn document(findings: &Findings) -> Value {
             .iter()
             .map(|build| json!({ "build": build.build, "segments": build.segments }))
             .collect::<Vec<_>>(),
-        "database": store.path.display().to_string(),
+        "owners": owners
+            .iter()
+            .map(|one| json!({
+                "owner": one.owner,
+                "segments": one.segments,
+                "samples": one.samples,
+                "reachable": one.reachable,
+                "audited": one.audited,
+                "disagreed": one.disagreed,
+                "core_seconds": one.core_seconds,
+                "z": z_against_the_rest(one, owners),
+            }))
+            .collect::<Vec<_>>(),
+        (where_it_is): home.name(),
         "next": findings.next_command(),
     })
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use kazoe_common::estimate::numerals::{self, grouped};
 
-use super::tables::{Table, depths, funnel, paths};
+use super::tables::{Table, depths, funnel, owners, paths};
 use super::text::{estimate, samples};
 use super::{Agreement, Findings, convention};
 
@@ -65,6 +65,9 @@ pub(super) fn render(findings: &Findings) -> String {
     );
     if let Some(figures) = paths(report) {
         section(&mut text, "The published search", &figures);
+    }
+    if let Some(owners) = owners(&findings.owners) {
+        section(&mut text, "Owners", &owners);
     }
     text
 }

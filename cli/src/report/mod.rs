@@ -10,11 +10,12 @@ pub(crate) mod typed;
 use std::fmt;
 
 use clap::ValueEnum;
-use kazoe_common::census::{Campaign, Tally};
-use kazoe_common::estimate::{Report, Running, numerals};
+use kazoe_common::census::{Campaign, Witness};
+use kazoe_common::estimate::{Report, two_proportion_z};
 use kazoe_common::population::Candidates;
-use kazoe_coordinator::ledger::{BuildShare, CampaignRecord, Ledger, Snapshot, SqliteLedger};
-use num_bigint::BigUint;
+use kazoe_coordinator::ledger::{
+    BuildShare, CampaignRecord, Ledger, OwnerShare, Snapshot, SqliteLedger,
+};
 
 use crate::ending::Stop;
 use crate::store::StoreArgs;
@@ -39,7 +40,35 @@ pub(crate) struct Findings {
     snapshot: Snapshot,
     report: Report,
     builds: Vec<BuildShare>,
-    store: StoreArgs,
+    owners: Vec<OwnerShare>,
+    home: Home,
+}
+
+/// Where a campaign is kept.
+#[derive(Clone, Debug)]
+pub(crate) enum Home {
+    /// In a file.
+    Database(StoreArgs),
+    /// With a coordinator at this address.
+    Coordinator(String),
+}
+
+impl Home {
+    /// In a word.
+    fn name(&self) -> String {
+        match self {
+            Home::Database(store) => store.path.display().to_string(),
+            Home::Coordinator(url) => url.clone(),
+        }
+    }
+
+    /// The command that counts so many samples of a campaign.
+    fn command(&self, campaign: &Campaign, samples: Option<u64>) -> String {
+        match self {
+            Home::Database(store) => typed::run(campaign, samples, store),
+            Home::Coordinator(url) => typed::submit(campaign, samples, url),
+        }
+    }
 }
 
 impl Findings {
@@ -52,26 +81,44 @@ impl Findings {
         record: CampaignRecord,
         store: &StoreArgs,
     ) -> Result<Self, Stop> {
-        let candidates = Candidates::new(record.campaign.variant).map_err(Stop::failed)?;
         let snapshot = ledger.snapshot(&record.id).await.map_err(Stop::failed)?;
         let witnesses = ledger
             .witnesses(&record.id, 0..snapshot.prefix.segments)
             .await
             .map_err(Stop::failed)?;
         let builds = ledger.builds(&record.id).await.map_err(Stop::failed)?;
+        let owners = ledger.owners(&record.id).await.map_err(Stop::failed)?;
+        let home = Home::Database(store.clone());
+        Findings::new(record, snapshot, &witnesses, builds, owners, home)
+    }
+
+    /// Makes the report of what was found; of the witnesses the paths are enough.
+    ///
+    /// # Errors
+    /// If the population cannot be numbered.
+    pub(crate) fn new(
+        record: CampaignRecord,
+        snapshot: Snapshot,
+        witnesses: &[Witness],
+        builds: Vec<BuildShare>,
+        owners: Vec<OwnerShare>,
+        home: Home,
+    ) -> Result<Self, Stop> {
+        let candidates = Candidates::new(record.campaign.variant).map_err(Stop::failed)?;
         let report = Report::new(
             &record.campaign,
             candidates.size(),
             &candidates.self_mirrored(),
             &snapshot.prefix.counted(),
-            &witnesses,
+            witnesses,
         );
         Ok(Findings {
             record,
             snapshot,
             report,
             builds,
-            store: store.clone(),
+            owners,
+            home,
         })
     }
 
@@ -90,26 +137,20 @@ impl Findings {
         let campaign = &self.record.campaign;
         if self.snapshot.is_complete() {
             let more = self.record.cut.samples.checked_mul(10);
-            typed::run(campaign, more, &self.store)
+            self.home.command(campaign, more)
         } else {
-            typed::run(campaign, Some(self.record.cut.samples), &self.store)
+            self.home.command(campaign, Some(self.record.cut.samples))
         }
     }
 }
 
-/// The running estimate with its interval, or that there is none yet.
-pub(crate) fn running(campaign: &Campaign, size: &BigUint, prefix: &Tally) -> String {
-    match Running::new(campaign, size, prefix) {
-        None => "no estimate yet".to_owned(),
-        Some(now) => {
-            let digits = numerals::significant_digits(&now.interval, 2);
-            format!(
-                "so far {}, anytime-valid 99.73% interval {}",
-                numerals::nearest(&now.estimate, digits),
-                numerals::interval(&now.interval, 2)
-            )
-        }
-    }
+/// How far an owner's share of reachable samples lies from that of all others together; nothing where one
+/// of them has none.
+fn z_against_the_rest(owner: &OwnerShare, owners: &[OwnerShare]) -> Option<f64> {
+    let samples: u64 = owners.iter().map(|one| one.samples).sum();
+    let reachable: u64 = owners.iter().map(|one| one.reachable).sum();
+    let rest = (reachable - owner.reachable, samples - owner.samples);
+    two_proportion_z((owner.reachable, owner.samples), rest)
 }
 
 /// Which positions are counted, for people.

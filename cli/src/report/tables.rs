@@ -3,8 +3,11 @@
 use kazoe_common::estimate::numerals::{grouped, percent, z_score};
 use kazoe_common::estimate::published::Source;
 use kazoe_common::estimate::{Comparison, PathFigures, Report};
+use kazoe_coordinator::ledger::OwnerShare;
 use num_bigint::BigUint;
 use num_rational::Ratio;
+
+use super::z_against_the_rest;
 
 /// A table whose first column is words and whose others are figures.
 pub(super) struct Table {
@@ -120,6 +123,48 @@ pub(super) fn paths(report: &Report) -> Option<Table> {
         notes: vec![
             "L: positions on the path found, both ends included; E: positions taken from the open list."
                 .to_owned(),
+        ],
+    })
+}
+
+/// Who answers for what; nothing where that is one alone.
+pub(super) fn owners(owners: &[OwnerShare]) -> Option<Table> {
+    if owners.len() < 2 {
+        return None;
+    }
+    let segments = owners.iter().map(|one| one.segments).sum();
+    let rows = owners.iter().map(|one| {
+        let hours = one.core_seconds.map_or_else(String::new, |seconds| {
+            // Tenths, rounded up.
+            let tenths = seconds.div_ceil(360);
+            format!("{}.{}", grouped(tenths / 10), tenths % 10)
+        });
+        let z = z_against_the_rest(one, owners);
+        vec![
+            one.owner.clone(),
+            grouped(one.segments),
+            share(one.segments, segments),
+            hours,
+            grouped(one.audited),
+            grouped(one.disagreed),
+            z.map_or_else(String::new, z_score),
+        ]
+    });
+    Some(Table {
+        head: head([
+            "owner",
+            "segments",
+            "share",
+            "CPU hours",
+            "audited",
+            "disagreed",
+            "z",
+        ]),
+        rows: rows.collect(),
+        notes: vec![
+            "CPU hours: about, by the speed that its workers measured last; none where that is not known."
+                .to_owned(),
+            "z: its share of reachable samples against that of all others together.".to_owned(),
         ],
     })
 }

@@ -6,17 +6,34 @@ use crate::store::StoreArgs;
 
 /// The `kazoe run` that begins, resumes or extends a campaign.
 pub(crate) fn run(campaign: &Campaign, samples: Option<u64>, store: &StoreArgs) -> String {
-    let mut command = format!("kazoe run {}", campaign.variant.id);
+    format!(
+        "kazoe run {}{}",
+        identity(campaign, samples),
+        store.as_typed()
+    )
+}
+
+/// The `kazoe submit` that resumes or extends a campaign.
+pub(crate) fn submit(campaign: &Campaign, samples: Option<u64>, url: &str) -> String {
+    format!(
+        "kazoe submit {} --coordinator {url}",
+        identity(campaign, samples)
+    )
+}
+
+/// What names a campaign and how much of it is wanted.
+fn identity(campaign: &Campaign, samples: Option<u64>) -> String {
+    let mut words = campaign.variant.id.to_owned();
     if let Some(samples) = samples {
-        command += &format!(" --samples {}", short(samples));
+        words += &format!(" --samples {}", short(samples));
     }
     if campaign.seed != 1 {
-        command += &format!(" --seed {}", campaign.seed);
+        words += &format!(" --seed {}", campaign.seed);
     }
     if let Some(cap) = campaign.cap {
-        command += &format!(" --cap {cap}");
+        words += &format!(" --cap {cap}");
     }
-    command + &store.as_typed()
+    words
 }
 
 /// A number as one would type it: `10M`.

@@ -22,6 +22,7 @@
 //! ```
 
 mod agreement;
+mod audit;
 mod beta;
 mod counts;
 mod figures;
@@ -32,6 +33,7 @@ mod report;
 mod running;
 
 pub use agreement::{Comparison, two_proportion_z};
+pub use audit::largest_wrong_share;
 pub use counts::{Counts, Interval, scaled, unfolded};
 pub use figures::{DepthRow, FunnelRow, PathFigures, Stage};
 pub use intervals::{

@@ -26,6 +26,32 @@ pub struct Submission {
     pub self_tests: Vec<SelfTest>,
     /// This build, in a word for people: `kazoe 0.1.0 (1a2b3c4)`.
     pub build: String,
+    /// How it is served among others; it counts at the first submission alone.
+    pub service: Service,
+}
+
+/// How a campaign is served where there are several workers and campaigns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Higher ones are served first.
+    pub priority: i64,
+    /// Which share of the segments another owner computes as well, in millionths, at most all.
+    pub audit_millionths: u32,
+}
+
+impl Service {
+    /// All segments.
+    pub const ALL: u32 = 1_000_000;
+}
+
+/// As all others, and one segment in a hundred audited.
+impl Default for Service {
+    fn default() -> Self {
+        Service {
+            priority: 0,
+            audit_millionths: Service::ALL / 100,
+        }
+    }
 }
 
 /// A campaign in the ledger.
@@ -95,6 +121,19 @@ pub enum Submitted {
         /// How many samples were asked for now.
         asked: u64,
     },
+}
+
+impl Submitted {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Submitted::New => "new",
+            Submitted::Existing => "existing",
+            Submitted::Extended { .. } => "extended",
+            Submitted::Fewer { .. } => "fewer",
+        }
+    }
 }
 
 /// A build goes on with a campaign only if it computes the same self-tests, all of them.

@@ -10,6 +10,7 @@ mod campaigns;
 mod lease;
 mod migration;
 mod postgres;
+mod registry;
 mod rows;
 mod snapshot;
 mod sqlite;
@@ -24,11 +25,15 @@ use kazoe_common::census::{Block, Segment, Tally, TallyError, Witness};
 
 use crate::leasing::{Millis, Verdict};
 
-pub use campaigns::{CampaignRecord, Pace, SelfTest, Submission, Submitted};
+pub use campaigns::{CampaignRecord, Pace, SelfTest, Service, Submission, Submitted};
 pub use lease::{Delivery, Lease, Lent, Token, TokenError, Who};
 pub use postgres::{ConnectError, PostgresLedger};
+pub use registry::{
+    Credential, LeaseRecord, NewWorker, Overdue, Queued, Role, SecretHash, Whose, WorkerRecord,
+    WorkerStanding,
+};
 pub use snapshot::{
-    AcceptedSegment, AuditEntry, Breach, BuildShare, Counts, LogEntry, Prefix, Snapshot,
+    AcceptedSegment, AuditEntry, Breach, BuildShare, Counts, LogEntry, OwnerShare, Prefix, Snapshot,
 };
 pub use sqlite::{OpenError, SqliteLedger};
 pub use storage::{Place, StorageError, StorageFault};
@@ -203,6 +208,13 @@ pub trait Ledger: Send + Sync {
     /// [`LedgerError::UnknownCampaign`].
     fn builds(&self, id: &str)
     -> impl Future<Output = Result<Vec<BuildShare>, LedgerError>> + Send;
+
+    /// What each owner contributed, by the owner's name: all that have a tally in the log.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    fn owners(&self, id: &str)
+    -> impl Future<Output = Result<Vec<OwnerShare>, LedgerError>> + Send;
 
     /// Every tally received of one segment, oldest first.
     ///

@@ -112,6 +112,26 @@ pub struct BuildShare {
     pub last_at: Millis,
 }
 
+/// What one owner contributed, from the rows of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerShare {
+    /// Who answers for it.
+    pub owner: String,
+    /// How many segments count with a tally of its.
+    pub segments: u64,
+    /// How many samples those have.
+    pub samples: u64,
+    /// How many of those samples are reachable.
+    pub reachable: u64,
+    /// How many of those segments another owner, or the operator, got as well.
+    pub audited: u64,
+    /// How many of its tallies differ from what counts now, or from what others got where that is open.
+    pub disagreed: u64,
+    /// About how many seconds of one core those segments took, by the speed that its workers measured last;
+    /// `None` where that is not known of all.
+    pub core_seconds: Option<u64>,
+}
+
 /// One tally of the log, without its counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {

@@ -5,10 +5,10 @@ use std::io::BufRead;
 
 use kazoe_common::census::Segment;
 
-use super::{FileError, LedgerFile};
+use super::{FileError, Header, LedgerFile};
 use crate::leasing::Verdict;
 use crate::ledger::{
-    CampaignRecord, Delivery, Ledger, LedgerError, SelfTest, Submission, Submitted, Who,
+    CampaignRecord, Delivery, Ledger, LedgerError, SelfTest, Service, Submission, Submitted, Who,
 };
 
 /// Segments in one transaction: what bounds the memory.
@@ -33,6 +33,33 @@ pub struct Imported {
     pub disputed: Vec<Segment>,
 }
 
+impl Imported {
+    /// Nothing yet but the submission.
+    #[must_use]
+    pub const fn new(campaign: CampaignRecord, submitted: Submitted) -> Self {
+        Imported {
+            campaign,
+            submitted,
+            accepted: 0,
+            audited: 0,
+            repeated: 0,
+            stale: 0,
+            disputed: Vec::new(),
+        }
+    }
+
+    /// Counts what became of a segment.
+    pub fn add(&mut self, segment: Segment, verdict: Verdict) {
+        match verdict {
+            Verdict::Accepted => self.accepted += 1,
+            Verdict::Audit => self.audited += 1,
+            Verdict::Repeat => self.repeated += 1,
+            Verdict::Stale => self.stale += 1,
+            Verdict::Disputed => self.disputed.push(segment),
+        }
+    }
+}
+
 /// Takes all segments of a file into the ledger: they fill empty segments and are compared with the
 /// others. The campaign is submitted, or extended, with the file's samples. `who` is credited, with the
 /// builds that the file names. `self_tests` computes what this build makes of the campaign.
@@ -47,19 +74,13 @@ pub async fn import<L: Ledger, R: BufRead>(
     self_tests: Vec<SelfTest>,
 ) -> Result<Imported, ImportError> {
     let header = file.header();
-    let odd = header.self_tests.iter().find(|theirs| {
-        self_tests
-            .iter()
-            .any(|ours| ours.block == theirs.block && ours != *theirs)
-    });
-    if let Some(theirs) = odd {
-        return Err(ImportError::SelfTest(theirs.clone()));
-    }
+    check_self_tests(header, &self_tests)?;
     let submission = Submission {
         campaign: header.campaign.clone(),
         cut: header.cut,
         self_tests,
         build: who.build.clone(),
+        service: Service::default(),
     };
     let file_cut = header.cut;
     let (campaign, submitted) = ledger.submit(&submission).await?;
@@ -69,15 +90,7 @@ pub async fn import<L: Ledger, R: BufRead>(
             ledger: campaign.cut.segment_blocks,
         });
     }
-    let mut done = Imported {
-        campaign,
-        submitted,
-        accepted: 0,
-        audited: 0,
-        repeated: 0,
-        stale: 0,
-        disputed: Vec::new(),
-    };
+    let mut done = Imported::new(campaign, submitted);
     let mut who = who.clone();
     let mut batch: Vec<Delivery> = Vec::new();
     for entry in file {
@@ -97,6 +110,21 @@ pub async fn import<L: Ledger, R: BufRead>(
     Ok(done)
 }
 
+/// Whether this build counts as those that wrote a file's self-tests; `ours` is what it computes.
+///
+/// # Errors
+/// [`ImportError::SelfTest`] with the first block that it counts otherwise.
+pub fn check_self_tests(header: &Header, ours: &[SelfTest]) -> Result<(), ImportError> {
+    let differs = |theirs: &&SelfTest| {
+        let mut same_block = ours.iter().filter(|ours| ours.block == theirs.block);
+        same_block.any(|ours| ours != *theirs)
+    };
+    match header.self_tests.iter().find(differs) {
+        Some(theirs) => Err(ImportError::SelfTest(theirs.clone())),
+        None => Ok(()),
+    }
+}
+
 async fn send<L: Ledger>(
     ledger: &L,
     who: &Who,
@@ -109,13 +137,7 @@ async fn send<L: Ledger>(
     }
     let verdicts = ledger.import(&done.campaign.id, who, &deliveries).await?;
     for (verdict, delivery) in verdicts.into_iter().zip(&deliveries) {
-        match verdict {
-            Verdict::Accepted => done.accepted += 1,
-            Verdict::Audit => done.audited += 1,
-            Verdict::Repeat => done.repeated += 1,
-            Verdict::Stale => done.stale += 1,
-            Verdict::Disputed => done.disputed.push(delivery.segment),
-        }
+        done.add(delivery.segment, verdict);
     }
     Ok(())
 }
@@ -157,8 +179,8 @@ impl fmt::Display for ImportError {
             ImportError::Ledger(error) => error.fmt(f),
             ImportError::SelfTest(theirs) => write!(
                 f,
-                "this build counts block {} otherwise than the file's self-test [{}]; nothing was \
-                 imported",
+                "this build counts block {} otherwise than the file's self-test [{}]; use the \
+                 release that wrote it",
                 theirs.block,
                 crate::tally_text::write(&theirs.tally)
             ),

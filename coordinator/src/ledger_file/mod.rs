@@ -33,9 +33,9 @@ mod import;
 mod read;
 mod write;
 
-pub use import::{ImportError, Imported, import};
+pub use import::{ImportError, Imported, check_self_tests, import};
 pub use read::{Entry, FileError, Header, LedgerFile};
-pub use write::{ExportError, Exported, export, export_to_path};
+pub use write::{ExportError, Exported, Pages, export, export_to_path};
 
 /// The first line.
 const MAGIC: &str = "kazoe-ledger/1";

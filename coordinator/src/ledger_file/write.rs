@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use kazoe_common::census::{Digest, PopulationName, Witness};
+use kazoe_common::census::{Digest, PopulationName, Segment, Witness};
 use kazoe_common::population::{Candidates, CandidatesError};
 
 use super::{MAGIC, date};
@@ -35,44 +35,101 @@ pub async fn export<L: Ledger>(
     id: &str,
     out: &mut impl Write,
 ) -> Result<Exported, ExportError> {
-    let campaign = ledger.campaign(id).await?;
-    write_header(ledger, &campaign, out).await?;
-    let mut builds: Vec<String> = Vec::new();
-    let mut sum = Exported {
-        segments: 0,
-        samples: 0,
-        digest: Digest::default(),
-    };
-    let mut from = 0;
-    loop {
-        let page = ledger.segments(id, from, PAGE).await?;
-        let Some(last) = page.last() else { break };
+    let mut pages = Pages::of(ledger, id).await?;
+    while let Some(page) = pages.next().await? {
+        out.write_all(&page)?;
+    }
+    out.flush()?;
+    Ok(pages.sum)
+}
+
+/// A ledger file in pieces of whole lines, each of a bounded number of segments.
+#[derive(Debug)]
+pub struct Pages<'a, L> {
+    ledger: &'a L,
+    campaign: CampaignRecord,
+    builds: Vec<String>,
+    sum: Exported,
+    step: Step,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Header,
+    From(Segment),
+    Over,
+}
+
+impl<'a, L: Ledger> Pages<'a, L> {
+    /// Those of a campaign's accepted and undisputed segments.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    pub async fn of(ledger: &'a L, id: &str) -> Result<Self, LedgerError> {
+        Ok(Pages {
+            ledger,
+            campaign: ledger.campaign(id).await?,
+            builds: Vec::new(),
+            sum: Exported {
+                segments: 0,
+                samples: 0,
+                digest: Digest::default(),
+            },
+            step: Step::Header,
+        })
+    }
+
+    /// The next piece, UTF-8; `None` after the last.
+    ///
+    /// # Errors
+    /// What the ledger says.
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, ExportError> {
+        let mut out = Vec::new();
+        match self.step {
+            Step::Header => {
+                write_header(self.ledger, &self.campaign, &mut out).await?;
+                self.step = Step::From(0);
+            }
+            Step::From(from) => self.write_segments(from, &mut out).await?,
+            Step::Over => return Ok(None),
+        }
+        Ok(Some(out))
+    }
+
+    async fn write_segments(
+        &mut self,
+        from: Segment,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ExportError> {
+        let id = &self.campaign.id;
+        let page = self.ledger.segments(id, from, PAGE).await?;
+        let Some(last) = page.last() else {
+            let Exported {
+                segments,
+                samples,
+                digest,
+            } = self.sum;
+            writeln!(out, "end\t{segments}\t{samples}\t{digest}")?;
+            self.step = Step::Over;
+            return Ok(());
+        };
         let next = last.segment + 1;
-        let mut witnesses = ledger
-            .witnesses(id, from..next)
-            .await?
-            .into_iter()
-            .peekable();
+        let witnesses = self.ledger.witnesses(id, from..next).await?;
+        let mut witnesses = witnesses.into_iter().peekable();
+        let cut = self.campaign.cut;
         for segment in page {
-            let first = segment.segment * campaign.cut.segment_samples();
-            let end = first + campaign.cut.segment_samples();
+            let first = segment.segment * cut.segment_samples();
+            let end = first + cut.segment_samples();
             while witnesses
                 .next_if(|witness| witness.index() < first)
                 .is_some()
             {}
             // An extension while this reads may cut the last segment anew.
-            if segment.disputed || segment.samples != campaign.cut.samples_of(segment.segment) {
+            if segment.disputed || segment.samples != cut.samples_of(segment.segment) {
                 continue;
             }
-            let known = builds.iter().position(|build| *build == segment.build);
-            let build = match known {
-                Some(build) => build,
-                None => {
-                    writeln!(out, "build\t{}\t{}", builds.len(), one_line(&segment.build))?;
-                    builds.push(segment.build);
-                    builds.len() - 1
-                }
-            };
+            let build = self.build(&segment.build, out)?;
             writeln!(
                 out,
                 "segment\t{}\t{}\t{}\t{build}",
@@ -81,30 +138,39 @@ pub async fn export<L: Ledger>(
                 tally_text::write(&segment.tally)
             )?;
             while let Some(witness) = witnesses.next_if(|witness| witness.index() < end) {
-                match witness {
-                    Witness::Unreachable { index, depth } => {
-                        writeln!(out, "witness\tunreachable\t{index}\t{depth}")?;
-                    }
-                    Witness::Path {
-                        index,
-                        length,
-                        expansions,
-                    } => writeln!(out, "witness\tpath\t{index}\t{length}\t{expansions}")?,
-                }
+                write_witness(&witness, out)?;
             }
-            sum.segments += 1;
-            sum.samples += segment.samples;
-            sum.digest = sum.digest.plus(segment.tally.digest);
+            self.sum.segments += 1;
+            self.sum.samples += segment.samples;
+            self.sum.digest = self.sum.digest.plus(segment.tally.digest);
         }
-        from = next;
+        self.step = Step::From(next);
+        Ok(())
     }
-    writeln!(
-        out,
-        "end\t{}\t{}\t{}",
-        sum.segments, sum.samples, sum.digest
-    )?;
-    out.flush()?;
-    Ok(sum)
+
+    /// The number of a build in the file, told there where it is new.
+    fn build(&mut self, build: &str, out: &mut Vec<u8>) -> io::Result<usize> {
+        if let Some(known) = self.builds.iter().position(|known| known == build) {
+            return Ok(known);
+        }
+        let number = self.builds.len();
+        writeln!(out, "build\t{number}\t{}", one_line(build))?;
+        self.builds.push(build.to_owned());
+        Ok(number)
+    }
+}
+
+fn write_witness(witness: &Witness, out: &mut Vec<u8>) -> io::Result<()> {
+    match witness {
+        Witness::Unreachable { index, depth } => {
+            writeln!(out, "witness\tunreachable\t{index}\t{depth}")
+        }
+        Witness::Path {
+            index,
+            length,
+            expansions,
+        } => writeln!(out, "witness\tpath\t{index}\t{length}\t{expansions}"),
+    }
 }
 
 /// Writes to a path: the file appears whole, or what was there stays.

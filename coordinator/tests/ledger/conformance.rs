@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use kazoe_common::census::{Cut, Outcome, TallyError, Witness};
+use kazoe_common::census::{Cut, Digest, Outcome, TallyError, Witness};
 use kazoe_coordinator::leasing::{Purpose, Verdict};
 use kazoe_coordinator::ledger::{
-    Delivery, Ledger, LedgerError, SelfTest, Submission, Submitted, Token,
+    Delivery, Ledger, LedgerError, OwnerShare, SelfTest, Submission, Submitted, Token,
 };
 
 use crate::made_up::{
@@ -182,6 +182,37 @@ pub(crate) async fn a_campaign_is_counted_from_end_to_end(ledger: impl Ledger) {
     let builds = ledger.builds(&campaign.id).await.unwrap();
     assert_eq!(builds.len(), 1);
     assert_eq!(builds[0].segments, 1_101);
+
+    // Another owner confirms one segment and gets another otherwise.
+    let tally = ledger.snapshot(&campaign.id).await.unwrap().prefix.tally;
+    let (confirms, mut differs) = (delivery(5, 4096), delivery(6, 4096));
+    differs.tally.digest = Digest(differs.tally.digest.0 ^ 1);
+    ledger
+        .import(&campaign.id, &owner("b"), &[confirms, differs])
+        .await
+        .unwrap();
+    let mut owners = ledger.owners(&campaign.id).await.unwrap();
+    for one in &mut owners {
+        one.core_seconds = None;
+    }
+    let share = |owner: &str| OwnerShare {
+        owner: owner.to_owned(),
+        segments: 0,
+        samples: 0,
+        reachable: 0,
+        audited: 0,
+        disagreed: 1,
+        core_seconds: None,
+    };
+    let first = OwnerShare {
+        segments: 1_101,
+        samples: tally.samples(),
+        reachable: tally.of(Outcome::Reachable),
+        audited: 1,
+        ..share("a")
+    };
+    assert!(first.reachable > 0);
+    assert_eq!(owners, [first, share("b")]);
 }
 
 pub(crate) async fn a_gap_ends_the_prefix(ledger: impl Ledger) {
@@ -216,7 +247,9 @@ pub(crate) async fn what_is_given_back_is_lent_first(ledger: impl Ledger) {
     let (expired, lent) = segments(3, NONE).await;
     assert_eq!(lent, [3, 4, 5]);
     let (third, lent) = segments(2, LONG).await;
-    assert_eq!(lent, [3, 4], "expired ones before the frontier");
+    assert_eq!(lent, [3], "expired ones before the frontier, each alone");
+    let (fourth, lent) = segments(2, LONG).await;
+    assert_eq!(lent, [4]);
     ledger.deliver(first, &[delivery(1, 4096)]).await.unwrap();
     assert_eq!(ledger.end(first).await.unwrap(), 2);
     assert!(ledger.retract(id, 1, "someone", "a test").await.unwrap());
@@ -224,26 +257,34 @@ pub(crate) async fn what_is_given_back_is_lent_first(ledger: impl Ledger) {
     let (all, lent) = segments(6, LONG).await;
     assert_eq!(
         lent,
-        [1, 0, 2, 5, 6, 7],
-        "retracted, returned, expired, frontier"
+        [1, 0, 2, 6, 7, 8],
+        "retracted, returned, frontier; what expired is lent alone"
     );
     assert_sound(&ledger, &campaign).await;
 
     // Nothing that was lost is lost: the rest is lent until all is accepted.
-    for token in [all, third] {
+    let (fifth, lent) = segments(6, LONG).await;
+    assert_eq!(lent, [5], "expired before the frontier");
+    for token in [all, third, fourth, fifth] {
         ledger.end(token).await.unwrap();
     }
     assert!(matches!(
         ledger.end(expired).await,
         Err(LedgerError::NotHeld(token)) if token == expired
     ));
-    let (token, lent) = segments(100, LONG).await;
-    assert_eq!(lent.len(), 20);
-    let all: Vec<Delivery> = lent
-        .iter()
-        .map(|&segment| delivery(segment, 4096))
-        .collect();
-    ledger.deliver(token, &all).await.unwrap();
+    let mut rest = Vec::new();
+    for number in [17, 1, 1, 1] {
+        let (token, lent) = segments(100, LONG).await;
+        assert_eq!(lent.len(), number, "{lent:?}");
+        let all: Vec<Delivery> = lent
+            .iter()
+            .map(|&segment| delivery(segment, 4096))
+            .collect();
+        ledger.deliver(token, &all).await.unwrap();
+        rest.extend(lent);
+    }
+    rest.sort_unstable();
+    assert!(rest.into_iter().eq(0..20));
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
     assert!(ledger.claim(id, &who, 1, LONG).await.unwrap().is_none());
     assert_sound(&ledger, &campaign).await;
@@ -796,5 +837,61 @@ pub(crate) async fn a_dead_worker_s_leases_go_back_at_once(ledger: impl Ledger) 
             .unwrap(),
         [Verdict::Accepted]
     );
+    assert_sound(&ledger, &campaign).await;
+}
+
+pub(crate) async fn a_segment_that_kills_its_workers_is_set_aside(ledger: impl Ledger) {
+    let (campaign, _) = ledger.submit(&submission(1, 6 * 4096)).await.unwrap();
+    let id = &campaign.id;
+    let lent = async |worker: &str, want: u32, hold: Duration| {
+        let lease = ledger.claim(id, &owner(worker), want, hold).await.unwrap();
+        let lease = lease?;
+        let segments = lease.segments.iter().map(|lent| lent.segment);
+        Some((lease.token, segments.collect::<Vec<u64>>()))
+    };
+    // The first loss, among others; then each alone. The same worker again and again proves nothing.
+    assert_eq!(lent("a", 2, NONE).await.unwrap().1, [0, 1]);
+    for worker in ["a", "a", "a", "a", "b"] {
+        assert_eq!(lent(worker, 2, NONE).await.unwrap().1, [0], "{worker}");
+    }
+    // Its neighbour is innocent, and comes back as soon as somebody finishes it.
+    let (held, segments) = lent("c", 2, LONG).await.unwrap();
+    assert_eq!(segments, [0]);
+    let (innocent, segments) = lent("d", 2, LONG).await.unwrap();
+    assert_eq!(segments, [1]);
+    ledger
+        .deliver(innocent, &[delivery(1, 4096)])
+        .await
+        .unwrap();
+    assert_sound(&ledger, &campaign).await;
+    // The third worker, gone for good: the segment is given up, the rest goes on.
+    ledger.extend(held, NONE).await.unwrap();
+    let (rest, segments) = lent("d", 9, LONG).await.unwrap();
+    assert_eq!(segments, [2, 3, 4, 5]);
+    let all: Vec<Delivery> = (2..6).map(|segment| delivery(segment, 4096)).collect();
+    ledger.deliver(rest, &all).await.unwrap();
+    assert!(lent("d", 9, LONG).await.is_none());
+    let snapshot = ledger.snapshot(id).await.unwrap();
+    assert_eq!(
+        (snapshot.counts.set_aside, snapshot.counts.accepted),
+        (1, 5)
+    );
+    assert_eq!(snapshot.prefix.set_aside_samples, 4096);
+    assert!(!snapshot.is_complete());
+    let log = ledger.audit_log(id, 0, 9).await.unwrap();
+    assert_eq!(
+        (log[0].action.as_str(), log[0].segment),
+        ("set_aside", Some(0))
+    );
+    assert!(log[0].note.contains("a-1, b-1, c-1"), "{}", log[0].note);
+    assert_sound(&ledger, &campaign).await;
+
+    // Brought back it begins anew: lent with whatever else there is, and one loss is one loss.
+    assert!(ledger.retry(id, 0, "operator").await.unwrap());
+    assert_eq!(lent("a", 9, NONE).await.unwrap().1, [0]);
+    let (token, segments) = lent("b", 9, LONG).await.unwrap();
+    assert_eq!(segments, [0]);
+    ledger.deliver(token, &[delivery(0, 4096)]).await.unwrap();
+    assert!(ledger.snapshot(id).await.unwrap().is_complete());
     assert_sound(&ledger, &campaign).await;
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kazoe_common::census::{Campaign, Cut, Digest, Outcome, Segment, Tally, Witness};
 use kazoe_common::game::Variant;
 use kazoe_coordinator::ledger::{
-    CampaignRecord, Delivery, Lease, Ledger, Prefix, SelfTest, Snapshot, Submission, Who,
+    CampaignRecord, Delivery, Lease, Ledger, Prefix, SelfTest, Service, Snapshot, Submission, Who,
 };
 
 /// Segments of one block.
@@ -24,6 +24,11 @@ pub(crate) fn submission(seed: u64, samples: u64) -> Submission {
             tally: tally(0, 4096),
         }],
         build: "test 1".to_owned(),
+        // Nothing is computed twice unless a test says so.
+        service: Service {
+            audit_millionths: 0,
+            ..Service::default()
+        },
     }
 }
 

@@ -13,3 +13,4 @@ mod proxy;
 mod server;
 mod small_disk;
 mod sqlite;
+mod trust;

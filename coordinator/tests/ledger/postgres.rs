@@ -94,3 +94,9 @@ async fn a_dead_worker_s_leases_go_back_at_once() {
     let server = Server::shared().await;
     suite::a_dead_worker_s_leases_go_back_at_once(server.fresh().await.ledger().await).await;
 }
+
+#[tokio::test]
+async fn a_segment_that_kills_its_workers_is_set_aside() {
+    let server = Server::shared().await;
+    suite::a_segment_that_kills_its_workers_is_set_aside(server.fresh().await.ledger().await).await;
+}

@@ -106,13 +106,21 @@ async fn all_claim_the_same_expired_segments_and_each_is_lent_to_one() {
             let ledger = Arc::clone(&ledger);
             let id = campaign.id.clone();
             let who = owner(&format!("w{number}"));
-            tokio::spawn(async move { ledger.claim(&id, &who, 3, LONG).await })
+            tokio::spawn(async move {
+                let mut lent = Vec::new();
+                // What was lost is lent alone.
+                for _ in 0..3 {
+                    let lease = ledger.claim(&id, &who, 3, LONG).await.unwrap().unwrap();
+                    assert_eq!(lease.segments.len(), 1);
+                    lent.push(lease.segments[0].segment);
+                }
+                lent
+            })
         })
         .collect();
     let mut lent = Vec::new();
     for claim in claims {
-        let lease = claim.await.unwrap().unwrap().unwrap();
-        lent.extend(lease.segments.iter().map(|lent| lent.segment));
+        lent.extend(claim.await.unwrap());
     }
     assert_eq!(lent.len(), 24);
     assert_eq!(lent.into_iter().collect::<BTreeSet<_>>().len(), 24);
@@ -172,6 +180,17 @@ async fn a_commit_that_arrives_after_its_sender_gave_up_happens_once() {
     each_operation_once(Loss::Sender).await;
 }
 
+#[tokio::test]
+async fn a_commit_that_never_arrives_is_sent_again() {
+    each_operation_once(Loss::Request).await;
+}
+
+/// More operations than the pool has connections: each is given up and makes room for another.
+#[tokio::test]
+async fn a_server_that_goes_silent_is_given_up_and_nothing_happens_twice() {
+    each_operation_once(Loss::Silence).await;
+}
+
 /// Each operation once, with its commit in the dark: it is sent again, and its answer and what it leaves
 /// are those of an operation that happened once.
 async fn each_operation_once(loss: Loss) {
@@ -181,6 +200,12 @@ async fn each_operation_once(loss: Loss) {
     let ledger = PostgresLedger::connect(&proxy.url("kazoe_runtime"))
         .await
         .unwrap();
+    // Long enough for each operation here, even on a slow machine.
+    let ledger = match loss {
+        Loss::Silence => ledger.giving_up_after(Duration::from_secs(2)),
+        _ => ledger,
+    };
+    let happened = |first, again| if loss == Loss::Request { first } else { again };
     let who = owner("a");
     let lost = || proxy.at_next_commit_lose(loss);
 
@@ -197,7 +222,8 @@ async fn each_operation_once(loss: Loss) {
     lost();
     let sent = [delivery(0, 4096), delivery(1, 4096)];
     let verdicts = ledger.deliver(lease.token, &sent).await.unwrap();
-    assert_eq!(verdicts, [Verdict::Repeat; 2]);
+    let expected = happened(Verdict::Accepted, Verdict::Repeat);
+    assert_eq!(verdicts, [expected; 2]);
     assert_eq!(ledger.log(id, 0).await.unwrap().len(), 1);
     lost();
     assert_eq!(ledger.end(lease.token).await.unwrap(), 2);

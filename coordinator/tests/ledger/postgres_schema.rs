@@ -61,11 +61,12 @@ async fn migrations_apply_to_an_empty_database_by_many_at_once() {
         one.await.unwrap().unwrap();
     }
     let mut conn = database.connection("kazoe_owner").await;
-    let applied = sqlx::query_scalar::<_, i64>("SELECT version FROM schema_migrations")
-        .fetch_all(&mut conn)
-        .await
-        .unwrap();
-    assert_eq!(applied, [20_261_130_000_000]);
+    let applied =
+        sqlx::query_scalar::<_, i64>("SELECT version FROM schema_migrations ORDER BY version")
+            .fetch_all(&mut conn)
+            .await
+            .unwrap();
+    assert_eq!(applied, [20_261_130_000_000, 20_261_201_000_000]);
     let ledger = PostgresLedger::connect(&runtime).await.unwrap();
     fill(&ledger).await;
 
@@ -113,6 +114,11 @@ async fn the_runtime_role_adds_rows_and_defines_nothing() {
         "DELETE FROM disputes",
         "DELETE FROM campaigns",
         "UPDATE campaigns SET seed = seed",
+        "UPDATE campaigns SET salt = salt",
+        "DELETE FROM credentials",
+        "UPDATE credentials SET role = 'operator'",
+        "DELETE FROM workers",
+        "UPDATE workers SET owner = owner",
         "DELETE FROM schema_migrations",
         "CREATE TABLE mine (x bigint)",
         "CREATE TEMPORARY TABLE mine (x bigint)",

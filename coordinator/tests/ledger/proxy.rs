@@ -20,11 +20,15 @@ pub(crate) struct Proxy<'a> {
     state: Arc<State>,
 }
 
-/// What is lost of a commit that happens.
+/// What is lost of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
+    /// The request: the commit does not happen.
+    Request,
     /// The answer: the commit has happened.
     Answer,
+    /// The answer, and all that follows; the connection stays as if it lived.
+    Silence,
     /// Whoever sent it: the commit happens a good while later.
     Sender,
 }
@@ -69,7 +73,7 @@ impl<'a> Proxy<'a> {
         self.database.url_by_way_of(self.folder.path(), role)
     }
 
-    /// Lets the next commit happen, and ends its connection.
+    /// Loses something of the next commit.
     pub(crate) fn at_next_commit_lose(&self, loss: Loss) {
         let before = self.state.next.lock().unwrap().replace(loss);
         assert_eq!(before, None, "not yet lost");
@@ -97,6 +101,9 @@ fn ask(mut client: UnixStream, mut server: UnixStream, state: &State) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(length @ 1..) = client.read(&mut buffer) {
         let bytes = &buffer[..length];
+        if state.loses(bytes, Loss::Request) {
+            break;
+        }
         if state.loses(bytes, Loss::Sender) {
             let _ = client.shutdown(Shutdown::Both);
             thread::sleep(Duration::from_millis(300));
@@ -112,11 +119,22 @@ fn answer(mut server: UnixStream, mut client: UnixStream, state: &State) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(length @ 1..) = server.read(&mut buffer) {
         let bytes = &buffer[..length];
+        if state.loses(bytes, Loss::Silence) {
+            // Until the client gives it up, which the other direction sees.
+            silence(&mut server);
+            return;
+        }
         if state.loses(bytes, Loss::Answer) || client.write_all(bytes).is_err() {
             break;
         }
     }
     end(&client, &server);
+}
+
+/// Takes what comes, to its end, and passes nothing on.
+fn silence(server: &mut UnixStream) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(1..) = server.read(&mut buffer) {}
 }
 
 /// Ends both directions; who has ended already does not mind.

@@ -15,7 +15,8 @@ use std::time::Duration;
 use kazoe_coordinator::ledger::PostgresLedger;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
-const ADMIN: &str = "admin";
+/// Who may do everything, what no role of ours may as well.
+pub(crate) const ADMIN: &str = "admin";
 
 /// What a socket of PostgreSQL's is called.
 pub(crate) const SOCKET: &str = ".s.PGSQL.5432";
@@ -23,14 +24,14 @@ pub(crate) const SOCKET: &str = ".s.PGSQL.5432";
 /// A server, running or about to.
 #[derive(Debug)]
 pub(crate) struct Server {
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
 }
 
 /// A database of a server.
 #[derive(Debug)]
 pub(crate) struct Database<'a> {
     server: &'a Server,
-    name: String,
+    pub(crate) name: String,
 }
 
 impl Server {
@@ -137,22 +138,27 @@ impl Server {
 
     /// Kills the server and all of its processes as a power cut would, but for the disk.
     pub(crate) fn kill_9(&self) {
-        let pids = fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
-        let postmaster = pids.lines().next().unwrap();
-        let children = format!("/proc/{postmaster}/task/{postmaster}/children");
-        let children = fs::read_to_string(children).unwrap();
-        let killed = Command::new("kill")
-            .arg("-9")
-            .arg(postmaster)
-            .args(children.split_whitespace())
-            .stderr(Stdio::null())
-            .status();
-        killed.unwrap();
+        self.signal("-9");
         // A dead process keeps its number until its parent asks after it; the next server would take
         // it for a living one.
         for left in ["data/postmaster.pid", ".s.PGSQL.5432.lock"] {
             fs::remove_file(self.folder.join(left)).unwrap();
         }
+    }
+
+    /// Sends a signal to the server and all of its processes.
+    pub(crate) fn signal(&self, signal: &str) {
+        let pids = fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
+        let postmaster = pids.lines().next().unwrap();
+        let children = format!("/proc/{postmaster}/task/{postmaster}/children");
+        let children = fs::read_to_string(children).unwrap();
+        let sent = Command::new("kill")
+            .arg(signal)
+            .arg(postmaster)
+            .args(children.split_whitespace())
+            .stderr(Stdio::null())
+            .status();
+        sent.unwrap();
     }
 
     /// A new database that belongs to the owner role.
@@ -195,7 +201,8 @@ impl Server {
         fs::read_to_string(self.folder.join("log")).unwrap()
     }
 
-    fn data(&self) -> PathBuf {
+    /// Where PostgreSQL keeps everything.
+    pub(crate) fn data(&self) -> PathBuf {
         self.folder.join("data")
     }
 
@@ -203,7 +210,8 @@ impl Server {
         url(&self.folder, role, database)
     }
 
-    async fn admin(&self, database: &str) -> PgConnection {
+    /// A connection that may do everything.
+    pub(crate) async fn admin(&self, database: &str) -> PgConnection {
         PgConnection::connect(&self.url(ADMIN, database))
             .await
             .unwrap()
@@ -241,7 +249,7 @@ fn url(sockets: &Path, role: &str, database: &str) -> String {
 const DETACHED: [&str; 2] = ["setsid", "--fork"];
 
 /// One of PostgreSQL's programs behind these words, as another user than root.
-fn command(launcher: &[&str], program: &str) -> Command {
+pub(crate) fn command(launcher: &[&str], program: &str) -> Command {
     let mut words: Vec<String> = launcher.iter().map(|&word| word.to_owned()).collect();
     if let Some((uid, gid)) = other_user() {
         words.extend(["setpriv", "--clear-groups"].map(str::to_owned));

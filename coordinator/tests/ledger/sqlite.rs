@@ -103,3 +103,9 @@ async fn a_dead_worker_s_leases_go_back_at_once() {
     let (_folder, ledger) = fresh().await;
     suite::a_dead_worker_s_leases_go_back_at_once(ledger).await;
 }
+
+#[tokio::test]
+async fn a_segment_that_kills_its_workers_is_set_aside() {
+    let (_folder, ledger) = fresh().await;
+    suite::a_segment_that_kills_its_workers_is_set_aside(ledger).await;
+}

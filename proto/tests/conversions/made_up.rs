@@ -8,11 +8,12 @@ use kazoe_common::census::{BLOCK, Campaign, Cut, Digest, Outcome, Tally, Witness
 use kazoe_common::game::Variant;
 use kazoe_proto::admin::{Credential, Role, Worker};
 use kazoe_proto::campaigns::{
-    BuildShare, Counts, Findings, Pace, Record, Snapshot, Submission, Target,
+    BuildShare, Counts, Findings, OwnerShare, Pace, Record, Snapshot, Submission, Target,
 };
 use kazoe_proto::census::Finished;
 use kazoe_proto::work::{Lease, Token};
 use proptest::collection::{btree_map, btree_set, vec};
+use proptest::option;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 
@@ -142,8 +143,8 @@ pub(crate) fn record() -> impl Strategy<Value = Record> {
 
 /// A snapshot of a campaign that is cut so.
 pub(crate) fn snapshot(campaign: String, cut: Cut) -> impl Strategy<Value = Snapshot> {
-    (0..=cut.segments(), any::<u64>(), any::<u64>()).prop_flat_map(
-        move |(prefix_segments, aside, revision)| {
+    (0..=cut.segments(), any::<u64>(), any::<u64>(), any::<u32>()).prop_flat_map(
+        move |(prefix_segments, aside, revision, workers)| {
             let campaign = campaign.clone();
             let samples = cut.samples.min(prefix_segments * cut.segment_samples());
             let set_aside_samples = aside % (samples + 1);
@@ -161,6 +162,7 @@ pub(crate) fn snapshot(campaign: String, cut: Cut) -> impl Strategy<Value = Snap
                 },
                 accepted_samples: samples,
                 audited: prefix_segments / 2,
+                workers,
             })
         },
     )
@@ -181,11 +183,40 @@ pub(crate) fn findings() -> impl Strategy<Value = Findings> {
                 last_at: i64::from(first) + i64::from(later),
             });
         let snapshot = snapshot(record.campaign.id(), record.cut);
-        (Just(record), snapshot, vec(share, 0..4)).prop_map(|(record, snapshot, builds)| Findings {
-            record,
-            snapshot,
-            builds,
-        })
+        let owner = (name(), 0..2_u64, 0..9_u32, option::of(any::<u64>())).prop_map(
+            |(owner, samples, disagreed, core_seconds)| OwnerShare {
+                owner,
+                segments: samples.min(1),
+                samples,
+                reachable: samples,
+                audited: samples.min(1),
+                disagreed: u64::from(disagreed),
+                core_seconds,
+            },
+        );
+        let owners = option::of(owner).prop_map(|owner| owner.into_iter().collect());
+        (Just(record), snapshot, vec(share, 0..4), owners, 0..9_u64).prop_map(
+            |(record, snapshot, builds, owners, paths)| {
+                let samples = snapshot.cut.samples;
+                let samples =
+                    samples.min(snapshot.prefix_segments * snapshot.cut.segment_samples());
+                let indices = (0..paths).map(|block| block * BLOCK + block);
+                Findings {
+                    record,
+                    snapshot,
+                    builds,
+                    owners,
+                    paths: indices
+                        .filter(|&index| index < samples)
+                        .map(|index| Witness::Path {
+                            index,
+                            length: 3,
+                            expansions: 4,
+                        })
+                        .collect(),
+                }
+            },
+        )
     })
 }
 
@@ -216,9 +247,15 @@ pub(crate) fn worker() -> impl Strategy<Value = Worker> {
         (id(), name(), name()),
         (1..=65_536_u32, 0..99_u64, any::<u32>()),
         (any::<u64>(), any::<bool>()),
+        (any::<u64>(), any::<u64>(), any::<u64>()),
     )
         .prop_map(
-            |((worker, owner, build), (threads, speed, leases), (silent, drained))| Worker {
+            |(
+                (worker, owner, build),
+                (threads, speed, leases),
+                (silent, drained),
+                (accepted, audited, disagreed),
+            )| Worker {
                 worker,
                 owner,
                 build,
@@ -227,6 +264,9 @@ pub(crate) fn worker() -> impl Strategy<Value = Worker> {
                 leases,
                 silent: Duration::from_millis(silent),
                 drained,
+                accepted,
+                audited: audited.min(accepted),
+                disagreed,
             },
         )
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use kazoe_common::census::{BLOCK, Campaign, Cut, Digest, Outcome, Tally, Witness};
 use kazoe_common::game::Variant;
-use kazoe_proto::campaigns::{Counts, Pace, Record, Snapshot, Submission, Submitted, Target};
+use kazoe_proto::campaigns::{
+    Counts, Findings, Pace, Record, Snapshot, Submission, Submitted, Target,
+};
 use kazoe_proto::census::{Finished, MOST_SELF_TESTS};
 use kazoe_proto::work::{Held, Lease, Notice, Offer, Report, Token, Verdict};
 use kazoe_proto::{Invalid, admin, campaigns, census, v1, work};
@@ -114,7 +116,59 @@ fn snapshot() -> Snapshot {
         },
         accepted_samples: 18 * BLOCK,
         audited: 2,
+        workers: 3,
     }
+}
+
+#[test]
+fn paths_of_reports() {
+    let path = |index| Witness::Path {
+        index,
+        length: 3,
+        expansions: 4,
+    };
+    let good = campaigns::report_response(&Findings {
+        record: record(),
+        snapshot: snapshot(),
+        builds: Vec::new(),
+        owners: vec![campaigns::OwnerShare {
+            owner: "a".to_owned(),
+            segments: 1,
+            samples: 2,
+            reachable: 2,
+            audited: 1,
+            disagreed: 0,
+            core_seconds: None,
+        }],
+        paths: vec![path(7), path(BLOCK), path(20 * BLOCK - 1)],
+    });
+    spoil(
+        &good,
+        campaigns::findings,
+        &[
+            ("snapshot.campaign", |it| {
+                it.snapshot.as_mut().unwrap().campaign = "0123456789".to_owned();
+            }),
+            ("paths[0].kind", |it| it.paths[0].kind = None),
+            ("owners[0].owner", |it| it.owners[0].owner.clear()),
+            ("owners[0].segments", |it| it.owners[0].segments = 1 << 60),
+            ("owners[0].samples", |it| it.owners[0].samples = u64::MAX),
+            ("owners[0].reachable", |it| it.owners[0].reachable = 3),
+            ("owners[0].audited", |it| it.owners[0].audited = 2),
+            ("owners[1].samples", |it| {
+                it.owners.push(it.owners[0].clone());
+                it.owners[0].segments = 0;
+                it.owners[0].audited = 0;
+                it.owners[0].samples = it.campaign.as_ref().unwrap().cut.unwrap().samples;
+            }),
+            ("paths[1]", |it| it.paths[1].index = BLOCK - 1),
+            ("paths[2]", |it| it.paths[2].index += 1),
+            ("paths[2]", |it| {
+                let depth = v1::witness::Unreachable { depth: 1 };
+                it.paths[2].kind = Some(v1::witness::Kind::Unreachable(depth));
+            }),
+        ],
+    );
 }
 
 #[test]
@@ -270,11 +324,13 @@ fn joins_and_claims() {
         &v1::JoinResponse {
             worker: "w-1".to_owned(),
             heartbeat_ms: 1_000,
+            owner: "a".to_owned(),
         },
         work::joined,
         &[
             ("worker", |it| it.worker = "a b".to_owned()),
             ("heartbeat_ms", |it| it.heartbeat_ms = 0),
+            ("owner", |it| it.owner.clear()),
         ],
     );
     spoil(
@@ -522,12 +578,68 @@ fn operators() {
             }),
         ],
     );
+    let import = admin::Import {
+        campaign: "0123456789".to_owned(),
+        segment_blocks: 2,
+        build: "test".to_owned(),
+        segments: vec![finished()],
+    };
+    spoil(
+        &admin::import_request(&import),
+        admin::import,
+        &[
+            ("campaign", |it| it.campaign.push('x')),
+            ("segment_blocks", |it| it.segment_blocks = 0),
+            ("segment_blocks", |it| it.segment_blocks = (1 << 20) + 1),
+            ("build", |it| it.build = "x".repeat(201)),
+            ("segments", |it| it.segments.clear()),
+            ("segments", |it| {
+                it.segments = vec![it.segments[0].clone(); 257];
+            }),
+            ("segments[1].segment", |it| {
+                it.segments.push(it.segments[0].clone());
+            }),
+            ("segments[0].tally.cells", |it| it.segments[0].samples = 1),
+        ],
+    );
+    spoil(
+        &admin::import_response(&[kazoe_proto::work::Verdict::Accepted]),
+        |message| admin::imported(message, 1),
+        &[
+            ("verdicts", |it| it.verdicts.clear()),
+            ("verdicts[0]", |it| it.verdicts[0] = 0),
+            ("verdicts[0]", |it| it.verdicts[0] = 99),
+        ],
+    );
     spoil(
         &admin::retry_request("0123456789", 1),
         admin::retry,
         &[
             ("campaign", |it| it.campaign.push('x')),
             ("segment", |it| it.segment = 1 << 50),
+        ],
+    );
+    let worker = admin::Worker {
+        worker: "w-1".to_owned(),
+        owner: "a".to_owned(),
+        build: "test".to_owned(),
+        threads: 2,
+        samples_per_second: None,
+        leases: 1,
+        silent: Duration::from_secs(1),
+        drained: false,
+        accepted: 5,
+        audited: 2,
+        disagreed: 0,
+    };
+    spoil(
+        &admin::workers_response(&[worker]),
+        admin::workers,
+        &[
+            ("workers[0].worker", |it| it.workers[0].worker.clear()),
+            ("workers[0].owner", |it| it.workers[0].owner.clear()),
+            ("workers[0].threads", |it| it.workers[0].threads = 0),
+            ("workers[0].audited", |it| it.workers[0].audited = 6),
         ],
     );
     let drain = v1::DrainRequest {
@@ -603,6 +715,7 @@ proptest! {
             counts: Some(v1::snapshot::Counts { accepted, ..v1::snapshot::Counts::default() }),
             accepted_samples: accepted,
             audited: accepted,
+            workers: u32::MAX,
         }));
     }
 }

@@ -8,7 +8,7 @@ use kazoe_proto::work::{
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof};
 use proptest::sample::select;
-use proptest::{prop_assert_eq, proptest};
+use proptest::{prop_assert, prop_assert_eq, proptest};
 use prost::Message;
 
 use crate::made_up::{
@@ -20,6 +20,14 @@ use crate::made_up::{
 fn sent<M: Message + Default>(message: &M) -> M {
     M::decode(message.encode_to_vec().as_slice()).unwrap()
 }
+
+const VERDICTS: [Verdict; 5] = [
+    Verdict::Accepted,
+    Verdict::Repeat,
+    Verdict::Audit,
+    Verdict::Disputed,
+    Verdict::Stale,
+];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
@@ -63,10 +71,10 @@ proptest! {
     #[test]
     fn joins(protocol in 1..9_u32, build in name(),
              tests in vec((campaign(), self_tests(1..=3)), 0..3),
-             worker in id(), heartbeat in millis(100..=3_600_000)) {
+             worker in id(), heartbeat in millis(100..=3_600_000), owner in name()) {
         let join = Join { protocol, build, self_tests: tests };
         prop_assert_eq!(work::join(sent(&work::join_request(&join))).unwrap(), join);
-        let joined = Joined { worker, heartbeat };
+        let joined = Joined { worker, heartbeat, owner };
         prop_assert_eq!(work::joined(sent(&work::join_response(&joined))).unwrap(), joined);
     }
 
@@ -81,6 +89,7 @@ proptest! {
     fn offers(offer in prop_oneof![
         lease().prop_map(Offer::Lease),
         millis(0..=3_600_000).prop_map(Offer::Later),
+        Just(Offer::Leave),
     ]) {
         let message = sent(&work::claim_response(&offer));
         prop_assert_eq!(work::offer(message).unwrap(), offer);
@@ -142,6 +151,19 @@ proptest! {
         let message = sent(&admin::resolve_request(&campaign, &finished));
         prop_assert_eq!(admin::resolved_campaign(&message).unwrap(), campaign);
         prop_assert_eq!(admin::resolution(message, 2).unwrap(), finished);
+    }
+
+    #[test]
+    fn imports(
+        campaign in campaign_id(), build in name(), segments in vec(finished(3, 2), 1..2),
+        verdicts in vec(select(VERDICTS.to_vec()), 1..4),
+    ) {
+        let import = admin::Import { campaign, segment_blocks: 2, build, segments };
+        let message = sent(&admin::import_request(&import));
+        prop_assert_eq!(admin::import(message).unwrap(), import);
+        let message = sent(&admin::import_response(&verdicts));
+        prop_assert!(admin::imported(message.clone(), verdicts.len() + 1).is_err());
+        prop_assert_eq!(admin::imported(message, verdicts.len()).unwrap(), verdicts);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kazoe_common::census::{Cut, Segment};
 use sqlx::PgConnection;
 
-use super::{campaign_rows, now};
+use super::{audits, campaign_rows, losses, now};
 use crate::leasing::{DisputedSegment, Millis, Purpose, Stock, choose};
 use crate::ledger::rows::{self, Failure, from_row, millis, to_row};
 use crate::ledger::{Lease, LedgerError, Lent, Pace, Token, Who};
@@ -22,7 +22,8 @@ pub(super) async fn claim(
         return Ok(None);
     }
     let at = now(conn).await?;
-    let stock = stock(conn, id, &campaign.cut, at, want).await?;
+    let mut stock = stock(conn, id, &campaign.cut, who, at, want).await?;
+    losses::heed(conn, id, &mut stock, at).await?;
     let wanted = usize::try_from(want).unwrap_or(usize::MAX);
     let chosen = choose(&stock, &who.owner, who.operator, at, wanted);
     if chosen.is_empty() {
@@ -88,24 +89,21 @@ pub(super) async fn find(
     let Some((claimed_at, deadline)) = times else {
         return Ok(None);
     };
-    let segments = sqlx::query_as::<_, (i64, bool)>(
+    let segments = sqlx::query_as::<_, (i64, String)>(
         "-- claim_find_loans
-         SELECT segment, purpose = 'resolve' FROM loans WHERE lease = $1 ORDER BY segment",
+         SELECT segment, purpose FROM loans WHERE lease = $1 ORDER BY segment",
     )
     .bind(token.sequence)
     .fetch_all(conn)
     .await?
     .into_iter()
-    .map(|(segment, resolves)| {
+    .map(|(segment, purpose)| {
         let segment = from_row(segment)?;
         Ok(Lent {
             segment,
             samples: cut.samples_of(segment),
-            purpose: if resolves {
-                Purpose::Resolve
-            } else {
-                Purpose::Fill
-            },
+            purpose: Purpose::by_name(&purpose)
+                .ok_or_else(|| LedgerError::Row(format!("a loan to {purpose}")))?,
         })
     })
     .collect::<Result<Vec<Lent>, Failure>>()?;
@@ -123,6 +121,7 @@ async fn stock(
     conn: &mut PgConnection,
     id: &str,
     cut: &Cut,
+    who: &Who,
     at: Millis,
     want: u32,
 ) -> Result<Stock, Failure> {
@@ -132,6 +131,8 @@ async fn stock(
         returned: waiting(conn, id, "returned", want).await?,
         lent: expired(conn, id, at, want).await?,
         unleased: unleased(conn, id, cut, want).await?,
+        audits: audits::due(conn, id, &who.owner, at, want).await?,
+        ..Stock::default()
     })
 }
 

@@ -1,6 +1,8 @@
 //! Connecting to a ledger's database: whether it keeps what it promises, and who may do what.
 
 use std::fmt;
+use std::future::Future;
+use std::io;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -16,8 +18,13 @@ const CONNECTIONS: u32 = 8;
 /// How long to wait for a connection: a server that restarts is back by then.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long a server that says nothing is waited for on connecting, and how long a connection that was
+/// given up may take to show that it still lives.
+const ANSWER: Duration = Duration::from_secs(10);
+
 /// Nobody holds up the others for long, whatever happens to it: not by a statement, not by waiting for a
-/// lock while holding others, not by going silent within a transaction.
+/// lock while holding others, not by going silent within a transaction. An address that sets one of them
+/// itself (`?options[lock_timeout]=2s`) has its way.
 const TIMEOUTS: [(&str, &str); 3] = [
     ("statement_timeout", "30s"),
     ("lock_timeout", "10s"),
@@ -125,7 +132,7 @@ pub(super) async fn migrate(owner_url: &str) -> Result<(), ConnectError> {
     let options = parse(owner_url)?.options([("lock_timeout", "60s")]);
     let server = name(&options);
     let failed = |error: Error| storage(&server, &error);
-    let mut conn = options.connect().await.map_err(failed)?;
+    let mut conn = soon(options.connect()).await.map_err(failed)?;
     check_server(&server, &mut conn).await?;
     let migrated = migrate::migrate(&mut conn).await.map_err(failed)?;
     // What was committed is committed; the end of the connection tidies up only.
@@ -139,10 +146,10 @@ pub(super) async fn migrate(owner_url: &str) -> Result<(), ConnectError> {
 
 /// Connects as the runtime role. Returns also what the database is called in messages.
 pub(super) async fn runtime(runtime_url: &str) -> Result<(String, PgPool), ConnectError> {
-    let options = parse(runtime_url)?.options(TIMEOUTS);
+    let options = with_timeouts(parse(runtime_url)?);
     let server = name(&options);
     let failed = |error: Error| storage(&server, &error);
-    let mut conn = options.connect().await.map_err(failed)?;
+    let mut conn = soon(options.connect()).await.map_err(failed)?;
     check_server(&server, &mut conn).await?;
     match migrate::inspect(&mut conn).await.map_err(failed)? {
         State::Known => {}
@@ -157,10 +164,34 @@ pub(super) async fn runtime(runtime_url: &str) -> Result<(String, PgPool), Conne
     let pool = PgPoolOptions::new()
         .max_connections(CONNECTIONS)
         .acquire_timeout(PATIENCE)
+        // The pool itself would wait for ever for a silent connection to come to rest, and keep its place.
+        .after_release(|conn, _| Box::pin(async move { soon(conn.ping()).await.map(|()| true) }))
         .connect_with(options)
         .await
         .map_err(failed)?;
     Ok((server, pool))
+}
+
+/// An answer that is given up when it does not come.
+async fn soon<T>(answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    match tokio::time::timeout(ANSWER, answer).await {
+        Ok(answer) => answer,
+        Err(_) => Err(silence()),
+    }
+}
+
+/// A server that does not answer: whether it did what it was asked is not known.
+pub(super) fn silence() -> Error {
+    Error::Io(io::Error::new(
+        io::ErrorKind::TimedOut,
+        "the server does not answer",
+    ))
+}
+
+fn with_timeouts(options: PgConnectOptions) -> PgConnectOptions {
+    let own = options.get_options().unwrap_or_default().to_owned();
+    let is_set = |setting: &str| own.contains(&format!("{setting}="));
+    options.options(TIMEOUTS.into_iter().filter(|(setting, _)| !is_set(setting)))
 }
 
 fn parse(url: &str) -> Result<PgConnectOptions, ConnectError> {
@@ -257,7 +288,17 @@ pub(super) fn storage_error(server: &str, error: &Error) -> StorageError {
 
 #[cfg(test)]
 mod tests {
-    use super::{ConnectError, name, parse};
+    use super::{ConnectError, name, parse, with_timeouts};
+
+    #[test]
+    fn an_address_may_set_its_own_timeouts() {
+        let url = "postgresql://x@h/d?options[lock_timeout]=2s";
+        let options = with_timeouts(parse(url).unwrap());
+        let set = options.get_options().unwrap();
+        assert_eq!(set.matches("lock_timeout=").count(), 1, "{set}");
+        assert!(set.contains("lock_timeout=2s"), "{set}");
+        assert!(set.contains("statement_timeout=30s"), "{set}");
+    }
 
     #[test]
     fn a_database_s_name_holds_no_secret() {

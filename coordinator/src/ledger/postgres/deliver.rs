@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 
 use super::operator::{self, Move, Retraction};
 use super::results::{self, Arrival};
-use super::{campaign_rows, now, prefix};
+use super::{audits, campaign_rows, now, prefix};
 use crate::leasing::{Effect, Received, Verdict, judge};
 use crate::ledger::rows::{Failure, to_row};
 use crate::ledger::{Delivery, LedgerError, Token, Who};
@@ -90,9 +90,15 @@ async fn receive_all(
 ) -> Result<Vec<Verdict>, Failure> {
     let mut verdicts = Vec::with_capacity(deliveries.len());
     let mut effects = 0;
+    let choice = audits::choice(conn, arrival.campaign).await?;
     for delivery in deliveries {
         let samples = cut.samples_of(delivery.segment);
         let (verdict, effect) = receive(conn, arrival, samples, delivery).await?;
+        if effect == Effect::Accept {
+            audits::want(conn, arrival.campaign, delivery.segment, choice).await?;
+        } else if effect != Effect::None || verdict == Verdict::Audit {
+            audits::forget(conn, arrival.campaign, delivery.segment).await?;
+        }
         effects += i64::from(effect != Effect::None);
         verdicts.push(verdict);
     }

@@ -11,11 +11,18 @@ pub(super) const RUNTIME_ROLE: &str = "kazoe_runtime";
 const LOCK: i64 = 0x4b41_5a4f;
 
 /// Append-only.
-const MIGRATIONS: [Migration; 1] = [Migration {
-    version: 20_261_130_000_000,
-    name: "create_ledger",
-    sql: include_str!("../../../../migrations/postgres/20261130000000_create_ledger.sql"),
-}];
+const MIGRATIONS: [Migration; 2] = [
+    Migration {
+        version: 20_261_130_000_000,
+        name: "create_ledger",
+        sql: include_str!("../../../../migrations/postgres/20261130000000_create_ledger.sql"),
+    },
+    Migration {
+        version: 20_261_201_000_000,
+        name: "add_workers",
+        sql: include_str!("../../../../migrations/postgres/20261201000000_add_workers.sql"),
+    },
+];
 
 /// How a database's schema compares with this build's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

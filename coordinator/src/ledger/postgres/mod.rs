@@ -10,23 +10,31 @@
 //! finds out what its earlier attempt left, and does not happen twice.
 
 mod audit;
+mod audits;
 mod campaign_rows;
 mod claim;
 mod connect;
+mod credentials;
 mod deliver;
+mod losses;
 mod migrate;
 mod operator;
+mod owners;
 mod prefix;
+mod purge;
 mod read;
 mod results;
 mod retry;
+mod schedule;
 mod submit;
+mod workers;
 
 use std::future::Future;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use fail::fail_point;
 use kazoe_common::census::{Segment, Witness};
 use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 
@@ -36,10 +44,14 @@ use super::rows::Failure;
 use crate::leasing::{Millis, Verdict};
 use crate::ledger::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, CampaignRecord, Delivery, Lease, Ledger,
-    LedgerError, LogEntry, SelfTest, Snapshot, Submission, Submitted, Token, Who,
+    LedgerError, LogEntry, OwnerShare, SelfTest, Snapshot, Submission, Submitted, Token, Who,
 };
 
 pub use connect::ConnectError;
+
+/// How long one attempt at an operation may take: several statements, each bounded by the server. Only a
+/// server that is gone without a word, or a network, takes longer.
+const ATTEMPT: Duration = Duration::from_secs(120);
 
 type Tx = Transaction<'static, Postgres>;
 
@@ -49,6 +61,7 @@ pub struct PostgresLedger {
     /// Address and name, without any secret.
     server: String,
     pool: PgPool,
+    attempt: Duration,
 }
 
 impl PostgresLedger {
@@ -72,7 +85,19 @@ impl PostgresLedger {
     /// what must stay.
     pub async fn connect(runtime_url: &str) -> Result<Self, ConnectError> {
         let (server, pool) = connect::runtime(runtime_url).await?;
-        Ok(PostgresLedger { server, pool })
+        Ok(PostgresLedger {
+            server,
+            pool,
+            attempt: ATTEMPT,
+        })
+    }
+
+    /// With another bound on how long one attempt at an operation may take (two minutes): then its
+    /// connection is given up, and the operation sent again on another.
+    #[must_use]
+    pub const fn giving_up_after(mut self, attempt: Duration) -> Self {
+        self.attempt = attempt;
+        self
     }
 
     /// Ends all connections; dropping does as much, later.
@@ -98,11 +123,22 @@ impl PostgresLedger {
                 tx.commit().await?;
                 Ok(answer)
             };
-            let failure = match attempt.await {
+            let failure = match self.bounded(attempt).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
             self.pause_or_fail(&mut tries, failure).await?;
+        }
+    }
+
+    /// An attempt that is given up when a server goes silent over it. Its connection is dropped then.
+    async fn bounded<T>(
+        &self,
+        attempt: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        match tokio::time::timeout(self.attempt, attempt).await {
+            Ok(answer) => answer,
+            Err(_) => Err(connect::silence().into()),
         }
     }
 
@@ -138,7 +174,7 @@ impl PostgresLedger {
         let mut tries = Tries::new();
         loop {
             let attempt = async { work(self.pool.begin_with(BEGIN).await?).await };
-            let failure = match attempt.await {
+            let failure = match self.bounded(attempt).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
@@ -233,6 +269,7 @@ impl Ledger for PostgresLedger {
             let lease = claim::claim(&mut tx, id, who, want, hold).await?;
             if let Some(lease) = &lease {
                 note(token, lease.token);
+                fail_point!("coordinator.claim.written");
             }
             Ok((tx, lease))
         })
@@ -246,6 +283,7 @@ impl Ledger for PostgresLedger {
     ) -> Result<Vec<Verdict>, LedgerError> {
         self.write(|mut tx, _| async move {
             let verdicts = deliver::deliver(&mut tx, token, deliveries).await?;
+            fail_point!("coordinator.deliver.written");
             Ok((tx, verdicts))
         })
         .await
@@ -262,6 +300,7 @@ impl Ledger for PostgresLedger {
     async fn end(&self, token: Token) -> Result<u64, LedgerError> {
         self.write(|mut tx, again| async move {
             let returned = claim::end(&mut tx, token, again).await?;
+            fail_point!("coordinator.end.written");
             Ok((tx, returned))
         })
         .await
@@ -351,6 +390,11 @@ impl Ledger for PostgresLedger {
 
     async fn builds(&self, id: &str) -> Result<Vec<BuildShare>, LedgerError> {
         self.read(|mut tx| async move { read::builds(&mut tx, id).await })
+            .await
+    }
+
+    async fn owners(&self, id: &str) -> Result<Vec<OwnerShare>, LedgerError> {
+        self.read(|mut tx| async move { owners::shares(&mut tx, id).await })
             .await
     }
 

@@ -3,7 +3,7 @@
 use kazoe_common::census::Segment;
 use sqlx::PgConnection;
 
-use super::{campaign_rows, now, prefix};
+use super::{audits, campaign_rows, now, prefix};
 use crate::leasing::Millis;
 use crate::ledger::rows::{Failure, to_row};
 
@@ -102,6 +102,7 @@ pub(super) async fn take_back(
     .execute(&mut *conn)
     .await?;
     close_loans(conn, campaign, segment).await?;
+    audits::forget(conn, campaign, segment).await?;
     wait(conn, campaign, segment, "retracted").await?;
     let move_of_pointer = Move {
         at,

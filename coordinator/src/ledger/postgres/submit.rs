@@ -44,8 +44,9 @@ async fn insert(
     let inserted = sqlx::query(
         "-- campaigns_insert
          INSERT INTO campaigns (id, canonical, variant, population, design, seed, cap, samples,
-                                segment_blocks, build, submitted_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+                                segment_blocks, build, submitted_at, priority,
+                                audit_millionths)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
          ON CONFLICT DO NOTHING",
     )
     .bind(id)
@@ -59,6 +60,8 @@ async fn insert(
     .bind(to_row(submission.cut.segment_blocks))
     .bind(&submission.build)
     .bind(at)
+    .bind(submission.service.priority)
+    .bind(i64::from(submission.service.audit_millionths))
     .execute(&mut *conn)
     .await?;
     if inserted.rows_affected() == 0 {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kazoe_common::census::{Cut, Segment};
 use sqlx::SqliteConnection;
 
-use super::{campaign_rows, now};
+use super::{campaign_rows, losses, now};
 use crate::leasing::{DisputedSegment, Millis, Purpose, Stock, choose};
 use crate::ledger::rows::{self, Failure, from_row, millis, to_row};
 use crate::ledger::{Lease, LedgerError, Lent, Pace, Token, Who};
@@ -22,7 +22,8 @@ pub(super) async fn claim(
         return Ok(None);
     }
     let at = now(conn).await?;
-    let stock = stock(conn, id, &campaign.cut, at, want).await?;
+    let mut stock = stock(conn, id, &campaign.cut, at, want).await?;
+    losses::heed(conn, id, &mut stock, at).await?;
     let wanted = usize::try_from(want).unwrap_or(usize::MAX);
     let chosen = choose(&stock, &who.owner, who.operator, at, wanted);
     if chosen.is_empty() {
@@ -80,6 +81,8 @@ async fn stock(
         returned: waiting(conn, id, "returned", want).await?,
         lent: expired(conn, id, at, want).await?,
         unleased: unleased(conn, id, cut, want).await?,
+        // One owner works on a file: there is nobody else to audit.
+        ..Stock::default()
     })
 }
 

@@ -7,9 +7,11 @@ mod audit;
 mod campaign_rows;
 mod claim;
 mod deliver;
+mod losses;
 mod migrate;
 mod open;
 mod operator;
+mod owners;
 mod prefix;
 mod read;
 mod results;
@@ -28,8 +30,8 @@ use super::rows::Failure;
 use crate::leasing::{Millis, Verdict};
 use crate::ledger::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, CampaignRecord, Delivery, Lease, Ledger,
-    LedgerError, LogEntry, Place, SelfTest, Snapshot, StorageError, StorageFault, Submission,
-    Submitted, Token, Who,
+    LedgerError, LogEntry, OwnerShare, Place, SelfTest, Snapshot, StorageError, StorageFault,
+    Submission, Submitted, Token, Who,
 };
 
 pub use open::OpenError;
@@ -354,6 +356,10 @@ impl Ledger for SqliteLedger {
         self.at_home(async { read::builds(&mut *self.reading().await?, id).await }.await)
     }
 
+    async fn owners(&self, id: &str) -> Result<Vec<OwnerShare>, LedgerError> {
+        self.at_home(async { owners::shares(&mut *self.reading().await?, id).await }.await)
+    }
+
     async fn log(&self, id: &str, segment: Segment) -> Result<Vec<LogEntry>, LedgerError> {
         self.at_home(async { read::log(&mut *self.reading().await?, id, segment).await }.await)
     }
@@ -391,7 +397,7 @@ mod full_disk {
     use sqlx::AssertSqlSafe;
 
     use super::SqliteLedger;
-    use crate::ledger::{Delivery, Ledger, LedgerError, StorageFault, Submission, Who};
+    use crate::ledger::{Delivery, Ledger, LedgerError, Service, StorageFault, Submission, Who};
 
     fn delivery(segment: u64) -> Delivery {
         Delivery {
@@ -416,6 +422,7 @@ mod full_disk {
             cut: Cut::new(4096 * 100_000, 1).unwrap(),
             self_tests: Vec::new(),
             build: "test".to_owned(),
+            service: Service::default(),
         };
         let (campaign, _) = ledger.submit(&submission).await.unwrap();
         let who = Who {

@@ -1,0 +1,228 @@
+//! `kazoe coordinator`: leads workers on a network.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kazoe_coordinator::ledger::Service;
+use kazoe_coordinator::service::door::Door;
+use kazoe_coordinator::service::serve::{is_local, serve};
+use kazoe_coordinator::service::{Coordinator, Settings};
+use kazoe_worker::proof;
+use tokio::net::TcpListener;
+use tonic::transport::{Certificate, Identity, ServerTlsConfig};
+use tracing::{info, warn};
+
+use crate::database::DatabaseArgs;
+use crate::ending::{Ending, Stop};
+use crate::logging::LogArgs;
+use crate::output::Output;
+use crate::{signals, span};
+
+/// Lead workers: lend them segments, keep what they count.
+///
+/// It keeps everything in a database on PostgreSQL and nothing in itself: kill it whenever you like and
+/// start it again, or run two on one database. SIGTERM or Ctrl-C: it lends nothing more, takes what
+/// arrives and leaves; the workers wait for the next one. The log on standard error tells what happens,
+/// and how far each campaign is.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  kazoe coordinator --database-url-file runtime.url
+  kazoe coordinator --database-url-file runtime.url --listen 0.0.0.0:7273 --tls-cert c.pem --tls-key k.pem
+  kazoe coordinator --database-url-file runtime.url --listen 10.0.0.5:7273 --plaintext
+  kazoe coordinator --database-url-file runtime.url --no-tokens      on one machine, to try it out
+
+First, once: 'kazoe migrate' and 'kazoe token create'; see their --help.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    database: DatabaseArgs,
+
+    /// Where to listen.
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        default_value = "127.0.0.1:7273",
+        env = "KAZOE_LISTEN"
+    )]
+    listen: SocketAddr,
+
+    /// Listen beyond this machine without TLS: whoever can see the traffic can read the tokens.
+    #[arg(long, conflicts_with = "tls_cert")]
+    plaintext: bool,
+
+    /// A file with the certificates (PEM) that show who we are: TLS.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_key",
+        env = "KAZOE_TLS_CERT"
+    )]
+    tls_cert: Option<PathBuf>,
+
+    /// A file with the certificate's key (PEM).
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_cert",
+        env = "KAZOE_TLS_KEY"
+    )]
+    tls_key: Option<PathBuf>,
+
+    /// A file with the authorities (PEM) that callers' own certificates must come from.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_cert",
+        env = "KAZOE_TLS_CLIENT_CA"
+    )]
+    tls_client_ca: Option<PathBuf>,
+
+    /// Ask nobody for a token: whoever reaches the port may do everything. On this machine only.
+    #[arg(long)]
+    no_tokens: bool,
+
+    /// How long a lease holds unless its worker asks for more time, at least 1s.
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = span::parse)]
+    hold: Duration,
+
+    /// How long a lease should take its worker.
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = span::parse)]
+    lease: Duration,
+
+    /// Which share of new campaigns' segments another owner computes as well.
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = audit_share)]
+    audit: u32,
+
+    /// How often a line tells how far each campaign is.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = span::parse)]
+    rhythm: Duration,
+
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+/// Reads a share of the segments as millionths: `0%`, `1%`, `100%`.
+fn audit_share(text: &str) -> Result<u32, String> {
+    if matches!(text.trim(), "0" | "0%") {
+        return Ok(0);
+    }
+    let share = super::verify::share(text)?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share between 0 and 1 of a million"
+    )]
+    let millionths = (share * f64::from(Service::ALL)).round() as u32;
+    Ok(millionths.max(1))
+}
+
+impl Args {
+    pub(super) fn run(&self, _: &mut Output) -> Result<Ending, Stop> {
+        self.check()?;
+        let tls = self.tls()?;
+        self.log.begin();
+        let settings = Settings {
+            hold: self.hold,
+            lease: self.lease,
+            audit_millionths: self.audit,
+            rhythm: self.rhythm,
+            known: proof::known().map_err(Stop::failed)?,
+        };
+        let leave = signals::hear()?;
+        tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(Stop::failed)?
+            .block_on(self.lead(settings, tls, leave))
+    }
+
+    /// Whether what was told may be, before anything is done.
+    fn check(&self) -> Result<(), Stop> {
+        let local = is_local(&self.listen);
+        if self.no_tokens && !local {
+            return Err(Stop::usage(format_args!(
+                "--no-tokens makes everybody who reaches {} the operator: it goes with an address of \
+                 this machine only, such as 127.0.0.1:7273",
+                self.listen
+            )));
+        }
+        if !local && !self.plaintext && self.tls_cert.is_none() {
+            return Err(Stop::usage(format_args!(
+                "{} is reached from other machines, and their tokens would be sent in the clear: give \
+                 --tls-cert and --tls-key, or say --plaintext if the network is your own",
+                self.listen
+            )));
+        }
+        if self.hold < Duration::from_secs(1) {
+            return Err(Stop::usage("--hold is at least 1s"));
+        }
+        Ok(())
+    }
+
+    fn tls(&self) -> Result<Option<ServerTlsConfig>, Stop> {
+        let read = |path: &PathBuf| {
+            std::fs::read(path)
+                .map_err(|error| Stop::failed(format_args!("{}: {error}", path.display())))
+        };
+        let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else {
+            return Ok(None);
+        };
+        let identity = Identity::from_pem(read(certificate)?, read(key)?);
+        let tls = ServerTlsConfig::new().identity(identity);
+        Ok(Some(match &self.tls_client_ca {
+            Some(authority) => tls.client_ca_root(Certificate::from_pem(read(authority)?)),
+            None => tls,
+        }))
+    }
+
+    async fn lead(
+        &self,
+        settings: Settings,
+        tls: Option<ServerTlsConfig>,
+        leave: signals::Heard,
+    ) -> Result<Ending, Stop> {
+        let ledger = self.database.connect().await?;
+        let door = if self.no_tokens {
+            warn!("no tokens are asked for: whoever reaches the port may do everything");
+            Door::Open
+        } else {
+            Door::Credentials
+        };
+        let listener = TcpListener::bind(self.listen).await.map_err(|error| {
+            Stop::failed(format_args!("cannot listen on {}: {error}", self.listen))
+        })?;
+        let address = listener.local_addr().map_err(Stop::failed)?;
+        info!(
+            %address,
+            tls = tls.is_some(),
+            version = env!("CARGO_PKG_VERSION"),
+            "coordinator ready"
+        );
+        let coordinator = Arc::new(Coordinator::new(ledger, door, settings));
+        let served = serve(coordinator, listener, tls, leave.wait()).await;
+        served.map_err(|error| Stop::failed(format_args!("serving failed: {error:?}")))?;
+        info!("left");
+        Ok(Ending::Done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::audit_share;
+
+    #[test]
+    fn shares_are_told_in_percent() {
+        for (text, millionths) in [
+            ("0%", 0),
+            ("1%", 10_000),
+            ("0.5%", 5_000),
+            ("100%", 1_000_000),
+            ("0.00001%", 1),
+        ] {
+            assert_eq!(audit_share(text), Ok(millionths), "{text}");
+        }
+        assert!(audit_share("101%").is_err());
+    }
+}

@@ -1,0 +1,110 @@
+//! `kazoe pause`, `resume`, `cancel`: whether a campaign is worked on.
+
+use kazoe_coordinator::wire;
+use kazoe_proto::campaigns;
+use serde_json::json;
+
+use crate::ending::{Ending, Stop};
+use crate::office::OfficeArgs;
+use crate::output::{FormArgs, JSON_VERSION, Output};
+use crate::store;
+
+/// Lend nothing more of a campaign for now; what is lent is still taken.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  kazoe pause shogi --coordinator http://127.0.0.1:7273
+  kazoe pause 3f2a")]
+pub(super) struct Pause {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Lend again of a campaign that was paused or cancelled.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  kazoe resume shogi --coordinator http://127.0.0.1:7273
+  kazoe resume 3f2a")]
+pub(super) struct Resume {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Lend nothing more of a campaign, and tell workers to drop it; what was counted stays.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  kazoe cancel shogi --coordinator http://127.0.0.1:7273
+  kazoe cancel 3f2a")]
+pub(super) struct Cancel {
+    #[command(flatten)]
+    which: Which,
+}
+
+#[derive(Debug, clap::Args)]
+struct Which {
+    /// The campaign: its id or the beginning of it, or a game, of which it is the newest.
+    campaign: String,
+
+    #[command(flatten)]
+    office: OfficeArgs,
+
+    #[command(flatten)]
+    form: FormArgs,
+}
+
+#[derive(Clone, Copy)]
+enum Order {
+    Pause,
+    Resume,
+    Cancel,
+}
+
+impl Pause {
+    pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        self.which.order(Order::Pause, output)
+    }
+}
+
+impl Resume {
+    pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        self.which.order(Order::Resume, output)
+    }
+}
+
+impl Cancel {
+    pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        self.which.order(Order::Cancel, output)
+    }
+}
+
+impl Which {
+    fn order(&self, order: Order, output: &mut Output) -> Result<Ending, Stop> {
+        store::block_on(async {
+            let mut office = self.office.open()?;
+            let id = office.find(Some(&self.campaign)).await?.id;
+            let named = campaigns::campaign_ref(&id);
+            let client = &mut office.campaigns;
+            let done = match order {
+                Order::Pause => client.pause(named).await,
+                Order::Resume => client.resume(named).await,
+                Order::Cancel => client.cancel(named).await,
+            };
+            let done = done.map_err(|status| office.refused(&status))?.into_inner();
+            let record = campaigns::record("campaign", Some(done));
+            let record = wire::record_back(record.map_err(|odd| office.odd(&odd))?);
+            let state = record.pace.name();
+            if self.form.json() {
+                output.json(&json!({
+                    "version": JSON_VERSION,
+                    "campaign": id,
+                    "state": state,
+                }))?;
+            } else {
+                output.line(format_args!("{id}\t{state}"))?;
+            }
+            Ok(Ending::Done)
+        })
+    }
+}

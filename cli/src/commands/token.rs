@@ -1,0 +1,230 @@
+//! `kazoe token`: who may do what at a coordinator.
+
+use clap::{Subcommand, ValueEnum};
+use kazoe_coordinator::ledger::Role as LedgerRole;
+use kazoe_coordinator::service::door::mint;
+use kazoe_proto::admin::{self, Credential, Role as WireRole};
+use kazoe_proto::v1;
+use serde_json::json;
+
+use crate::database::DatabaseArgs;
+use crate::ending::{Ending, Stop};
+use crate::office::OfficeArgs;
+use crate::output::{FormArgs, JSON_VERSION, Output, tell};
+use crate::store;
+
+/// Make, list and revoke tokens: who may do what at a coordinator.
+///
+/// A token names an owner, the person or laboratory that answers for what is done with it, and a role.
+/// It is one line for a file that only its owner can read; the database keeps a hash of it. The first
+/// one, an operator's, is made past the coordinator, by whoever can reach the database.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  kazoe token create --owner me --role operator --database-url-file runtime.url > operator.token
+  kazoe token create --owner 'Tanaka Lab' --role worker --coordinator http://127.0.0.1:7273 > worker.token
+  kazoe token list
+  kazoe token revoke t-1a2b3c4d")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    act: Act,
+}
+
+#[derive(Debug, Subcommand)]
+enum Act {
+    /// Make a token, and print it: once and never again.
+    #[command(after_help = "\
+Examples:
+  kazoe token create --owner 'Tanaka Lab' --role worker > worker.token")]
+    Create(Create),
+    /// List the tokens, without what is secret: id, owner, role, state; between tabs.
+    #[command(after_help = "\
+Examples:
+  kazoe token list")]
+    List(List),
+    /// End a token; leases under it go back.
+    #[command(after_help = "\
+Examples:
+  kazoe token revoke t-1a2b3c4d")]
+    Revoke(Revoke),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Role {
+    /// To look.
+    Viewer,
+    /// To compute.
+    Worker,
+    /// Everything.
+    Operator,
+}
+
+#[derive(Debug, clap::Args)]
+struct Create {
+    /// The person or laboratory that answers for what is done with it.
+    #[arg(long, value_name = "NAME")]
+    owner: String,
+
+    /// What it allows.
+    #[arg(long, value_enum)]
+    role: Role,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, clap::Args)]
+struct List {
+    #[command(flatten)]
+    place: Place,
+
+    #[command(flatten)]
+    form: FormArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct Revoke {
+    /// The token's id, which is also its part before the full stop.
+    id: String,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+/// By way of a coordinator, or past it.
+#[derive(Debug, clap::Args)]
+struct Place {
+    #[command(flatten)]
+    office: OfficeArgs,
+
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
+
+impl Args {
+    pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        store::block_on(async {
+            match &self.act {
+                Act::Create(create) => create.run(output).await,
+                Act::List(list) => list.run(output).await,
+                Act::Revoke(revoke) => revoke.run().await,
+            }
+        })
+    }
+}
+
+/// Who acts past the coordinator.
+const BY: &str = "database";
+
+impl Create {
+    async fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        let (id, token) = if self.place.database.is_named() {
+            let ledger = self.place.database.connect().await?;
+            let (ledger_role, _) = self.role.both();
+            // What a caller may not send may not be made here either.
+            let wanted = admin::create_token_request(&self.owner, self.role.both().1);
+            let (owner, _) = admin::new_token(wanted).map_err(Stop::usage)?;
+            let minted = mint(&ledger, &owner, ledger_role, BY).await;
+            let minted = minted.map_err(Stop::failed)?;
+            (minted.id, minted.token)
+        } else {
+            let mut office = self.place.office.open()?;
+            let wanted = admin::create_token_request(&self.owner, self.role.both().1);
+            let made = office.admin.create_token(wanted).await;
+            let made = made.map_err(|status| office.refused(&status))?.into_inner();
+            let made = admin::new_credential(made).map_err(|odd| office.odd(&odd))?;
+            (made.id, made.secret)
+        };
+        tell(format_args!(
+            "Token {id} for {}: keep it in a file that only its owner can read; it is not shown again.",
+            self.owner
+        ));
+        output.line(token)?;
+        Ok(Ending::Done)
+    }
+}
+
+impl Role {
+    const fn both(self) -> (LedgerRole, WireRole) {
+        match self {
+            Role::Viewer => (LedgerRole::Viewer, WireRole::Viewer),
+            Role::Worker => (LedgerRole::Worker, WireRole::Worker),
+            Role::Operator => (LedgerRole::Operator, WireRole::Operator),
+        }
+    }
+}
+
+const fn wire_role(role: LedgerRole) -> WireRole {
+    match role {
+        LedgerRole::Viewer => WireRole::Viewer,
+        LedgerRole::Worker => WireRole::Worker,
+        LedgerRole::Operator => WireRole::Operator,
+    }
+}
+
+impl List {
+    async fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        for one in self.credentials().await? {
+            let role = match one.role {
+                WireRole::Viewer => "viewer",
+                WireRole::Worker => "worker",
+                WireRole::Operator => "operator",
+            };
+            let state = if one.revoked { "revoked" } else { "good" };
+            if self.form.json() {
+                output.json(&json!({
+                    "version": JSON_VERSION,
+                    "token": one.id,
+                    "owner": one.owner,
+                    "role": role,
+                    "created_at_ms": one.created_at,
+                    "state": state,
+                }))?;
+            } else {
+                output.line(format_args!("{}\t{}\t{role}\t{state}", one.id, one.owner))?;
+            }
+        }
+        Ok(Ending::Done)
+    }
+
+    async fn credentials(&self) -> Result<Vec<Credential>, Stop> {
+        if self.place.database.is_named() {
+            let ledger = self.place.database.connect().await?;
+            let stored = ledger.credentials().await.map_err(Stop::failed)?;
+            let credentials = stored.into_iter().map(|one| Credential {
+                id: one.id,
+                owner: one.owner,
+                role: wire_role(one.role),
+                created_at: one.created_at,
+                revoked: one.revoked,
+            });
+            return Ok(credentials.collect());
+        }
+        let mut office = self.place.office.open()?;
+        let listed = office.admin.list_tokens(v1::ListTokensRequest {}).await;
+        let listed = listed.map_err(|status| office.refused(&status))?;
+        admin::credentials(listed.into_inner()).map_err(|odd| office.odd(&odd))
+    }
+}
+
+impl Revoke {
+    async fn run(&self) -> Result<Ending, Stop> {
+        let id = self.id.split('.').next().unwrap_or_default().to_owned();
+        if self.place.database.is_named() {
+            let ledger = self.place.database.connect().await?;
+            let revoked = ledger.revoke_credential(&id, BY).await;
+            if !revoked.map_err(Stop::failed)? {
+                return Err(Stop::failed(format_args!(
+                    "no token `{id}` is good; `kazoe token list` lists them"
+                )));
+            }
+        } else {
+            let mut office = self.place.office.open()?;
+            let request = v1::RevokeTokenRequest { id: id.clone() };
+            let revoked = office.admin.revoke_token(request).await;
+            revoked.map_err(|status| office.refused(&status))?;
+        }
+        tell(format_args!("Token {id} is revoked."));
+        Ok(Ending::Done)
+    }
+}

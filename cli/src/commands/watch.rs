@@ -1,0 +1,164 @@
+//! `kazoe watch`: follows a campaign.
+
+use kazoe_common::population::Candidates;
+use kazoe_coordinator::ledger::{CampaignRecord, Snapshot};
+use kazoe_coordinator::progress::{self, Pulse, trust};
+use kazoe_worker::patience::passes;
+use serde_json::json;
+
+use crate::ending::{Ending, Stop};
+use crate::office::{AGAIN, Office, OfficeArgs};
+use crate::output::{FormArgs, JSON_VERSION, Output, tell};
+use crate::progress::Progress;
+use crate::{signals, store};
+
+/// Follow a campaign until it is complete: how far it is, how fast, the estimate, the workers.
+///
+/// A coordinator that is away is waited for. With --json each change is a document on standard output.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  kazoe watch --coordinator http://127.0.0.1:7273
+  kazoe watch shogi
+  kazoe watch 3f2a --json | jq .accepted_samples")]
+pub(super) struct Args {
+    /// The campaign: its id or the beginning of it, or a game [default: the newest].
+    campaign: Option<String>,
+
+    #[command(flatten)]
+    office: OfficeArgs,
+
+    #[command(flatten)]
+    form: FormArgs,
+}
+
+impl Args {
+    pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        signals::leave_at_once()?;
+        store::block_on(async {
+            let mut office = self.office.open()?;
+            let record = office.find(self.campaign.as_deref()).await?;
+            let last = follow(&mut office, &record.id, |snapshot, workers| {
+                if self.form.json() {
+                    output.json(&document(snapshot, workers))?;
+                    output.flush()?;
+                }
+                Ok(())
+            });
+            let last = last.await?;
+            if !self.form.json() {
+                let tally = &last.prefix.tally;
+                output.line(format_args!("{}\tcomplete\t{}", record.id, tally.digest))?;
+            }
+            Ok(Ending::Done)
+        })
+    }
+}
+
+fn document(snapshot: &Snapshot, workers: u32) -> serde_json::Value {
+    let counts = &snapshot.counts;
+    json!({
+        "version": JSON_VERSION,
+        "campaign": snapshot.campaign,
+        "revision": snapshot.revision,
+        "wanted_samples": snapshot.cut.samples,
+        "accepted_samples": snapshot.accepted_samples,
+        "prefix_segments": snapshot.prefix.segments,
+        "digest": snapshot.prefix.tally.digest.to_string(),
+        "workers": workers,
+        "audited_segments": snapshot.audited,
+        "segments": {
+            "accepted": counts.accepted,
+            "disputed": counts.disputed,
+            "set_aside": counts.set_aside,
+            "leased": counts.leased,
+            "returned": counts.returned,
+            "retracted": counts.retracted,
+            "unleased": counts.unleased,
+        },
+    })
+}
+
+/// Shows a campaign's progress on standard error until it is complete, and hands each snapshot to
+/// `heed`. Returns the last one.
+///
+/// # Errors
+/// What `heed` says, or the coordinator, unless that passes.
+pub(super) async fn follow(
+    office: &mut Office,
+    id: &str,
+    mut heed: impl FnMut(&Snapshot, u32) -> Result<(), Stop>,
+) -> Result<Snapshot, Stop> {
+    let record = office.find(Some(id)).await?;
+    let mut shown: Option<Shown> = None;
+    let mut away = false;
+    loop {
+        let ended = async {
+            let mut watched = office.watch(id).await?;
+            while let Some(message) = watched.message().await? {
+                away = false;
+                let (snapshot, workers) = match office.read(Some(message)) {
+                    Ok(read) => read,
+                    Err(odd) => return Ok(Err(odd)),
+                };
+                let shown = shown.get_or_insert_with(|| Shown::new(&record, &snapshot));
+                shown.show(&record, &snapshot, workers);
+                if let Err(stop) = heed(&snapshot, workers) {
+                    return Ok(Err(stop));
+                }
+                if snapshot.is_complete() {
+                    return Ok(Ok(snapshot));
+                }
+            }
+            Err(tonic::Status::unavailable("it ended the conversation"))
+        };
+        match ended.await {
+            Ok(over) => {
+                if let Some(shown) = &shown {
+                    shown.progress.end();
+                }
+                return over;
+            }
+            Err(status) if !passes(&status) => return Err(office.refused(&status)),
+            Err(_) => {
+                if !std::mem::replace(&mut away, true) {
+                    tell(format_args!(
+                        "{} does not answer; waiting for it.",
+                        office.url
+                    ));
+                }
+                tokio::time::sleep(AGAIN).await;
+            }
+        }
+    }
+}
+
+/// What is shown.
+struct Shown {
+    progress: Progress,
+    pulse: Pulse,
+    candidates: Option<Candidates>,
+}
+
+impl Shown {
+    fn new(record: &CampaignRecord, first: &Snapshot) -> Self {
+        Shown {
+            progress: Progress::new(first.cut.samples, first.accepted_samples),
+            pulse: Pulse::from_now(first.accepted_samples),
+            candidates: Candidates::new(record.campaign.variant).ok(),
+        }
+    }
+
+    fn show(&mut self, record: &CampaignRecord, snapshot: &Snapshot, workers: u32) {
+        let counted = snapshot.prefix.counted();
+        let estimate = self
+            .candidates
+            .as_ref()
+            .map(|candidates| progress::estimate(&record.campaign, candidates.size(), &counted));
+        let mut words = estimate.unwrap_or_default();
+        words += &format!("; {workers} at work; {}", trust(snapshot));
+        self.progress.set_estimate(words);
+        let rate = self.pulse.beat(snapshot.accepted_samples);
+        self.progress.set(snapshot.accepted_samples, rate);
+    }
+}

@@ -1,0 +1,188 @@
+//! `kazoe worker`: computes for a coordinator.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kazoe_common::estimate::numerals::grouped;
+use kazoe_coordinator::progress::duration;
+use kazoe_worker::proof;
+use kazoe_worker::remote::{Habits, RemoteDesk};
+use kazoe_worker::session::{Pattern, Progress, work};
+use kazoe_worker::stop::Stop as StopRequest;
+use tracing::{error, info};
+
+use crate::ending::{Ending, Stop};
+use crate::logging::LogArgs;
+use crate::office::OfficeArgs;
+use crate::output::Output;
+use crate::{local, signals, span, store};
+
+/// How often the log tells what was done.
+const RHYTHM: Duration = Duration::from_secs(60);
+
+/// Compute for a coordinator, until it is told to stop.
+///
+/// It takes segments, computes them on its threads and hands in what it counted. It keeps nothing on
+/// disk, runs no code that it was sent, and speaks to the coordinator alone. If that is away it waits,
+/// for hours if need be. SIGTERM or Ctrl-C: it finishes what is nearly done, hands in, gives back the
+/// rest and leaves within seconds; once more: at once. What is lost is computed again by somebody.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  kazoe worker --coordinator http://127.0.0.1:7273
+  kazoe worker --coordinator https://kazoe.example:7273 --token-file worker.token --threads max-1
+  kazoe worker --nice 10 --max-load 2 --hours 8            on a machine that is lent for the night
+  kazoe worker --idle-exit 10m                             in a batch system
+
+Memory: about 40 MB, a few MB a thread, and the tallies of at most two leases.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    office: OfficeArgs,
+
+    /// How many threads compute: a number, max, or max-1 [default: max, as many as we may use].
+    #[arg(short = 't', long, value_name = "T", value_parser = threads)]
+    threads: Option<Threads>,
+
+    /// Leave after one lease.
+    #[arg(long)]
+    once: bool,
+
+    /// Leave when there was no work for so long.
+    #[arg(long, value_name = "TIME", value_parser = span::parse)]
+    idle_exit: Option<Duration>,
+
+    /// Leave after so many hours.
+    #[arg(long, value_name = "H", value_parser = span::hours)]
+    hours: Option<Duration>,
+
+    /// Give way to other programs: 0 to 19.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..=19))]
+    nice: Option<i32>,
+
+    /// Ask for nothing while the machine's load, our own threads left out, is above this.
+    #[arg(long, value_name = "LOAD")]
+    max_load: Option<f64>,
+
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+/// How many threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Threads {
+    /// So many.
+    Exactly(usize),
+    /// All that we may use but so many, one at least.
+    AllBut(usize),
+}
+
+impl Threads {
+    fn number(self) -> usize {
+        match self {
+            Threads::Exactly(number) => number,
+            Threads::AllBut(spared) => local::cores().saturating_sub(spared).max(1),
+        }
+    }
+}
+
+fn threads(text: &str) -> Result<Threads, String> {
+    if text == "max" {
+        return Ok(Threads::AllBut(0));
+    }
+    match text.strip_prefix("max-") {
+        Some(spared) => spared
+            .parse()
+            .map(Threads::AllBut)
+            .map_err(|_| "expected a number, max, or max-1".to_owned()),
+        None => super::run::threads(text).map(Threads::Exactly),
+    }
+}
+
+impl Args {
+    pub(super) fn run(&self, _: &mut Output) -> Result<Ending, Stop> {
+        let link = self.office.link()?;
+        self.log.begin();
+        if let Some(nice) = self.nice {
+            rustix::process::nice(nice)
+                .map_err(|error| Stop::failed(format_args!("cannot be nice: {error}")))?;
+        }
+        let threads = self.threads.unwrap_or(Threads::AllBut(0)).number();
+        let stop = Arc::new(StopRequest::new());
+        signals::obey(Arc::clone(&stop))?;
+        let habits = Habits {
+            build: local::build(),
+            threads: u32::try_from(threads).unwrap_or(u32::MAX),
+            once: self.once,
+            idle_exit: self.idle_exit,
+            most_load: self.max_load,
+        };
+        let proof = proof::known().map_err(Stop::failed)?;
+        store::block_on(async {
+            // It holds a channel, which belongs to a runtime.
+            let desk = RemoteDesk::new(&link, habits, proof, Arc::clone(&stop));
+            let desk = desk.map_err(Stop::usage)?;
+            self.work(desk, threads, stop).await
+        })
+    }
+
+    async fn work(
+        &self,
+        mut desk: RemoteDesk,
+        threads: usize,
+        stop: Arc<StopRequest>,
+    ) -> Result<Ending, Stop> {
+        let tale = desk.tale();
+        if let Some(hours) = self.hours {
+            let stop = Arc::clone(&stop);
+            tokio::spawn(async move {
+                tokio::time::sleep(hours).await;
+                info!("the time is over; leaving");
+                stop.request();
+            });
+        }
+        let mut told = Instant::now();
+        let tell = |progress: &Progress| {
+            if told.elapsed() >= RHYTHM {
+                told = Instant::now();
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a rate for people, at least 0"
+                )]
+                let rate = grouped(progress.rate as u64);
+                info!("{rate} samples a second; {tale}");
+            }
+        };
+        match work(&mut desk, Pattern::new(threads), stop, tell).await {
+            Ok(summary) => {
+                info!(
+                    "left after {}: {} samples; {tale}",
+                    duration(summary.progress.elapsed.as_secs()),
+                    grouped(summary.progress.delivered)
+                );
+                Ok(Ending::Done)
+            }
+            Err(why) => {
+                error!("{why}");
+                info!("what was not handed in is computed again by somebody; {tale}");
+                Ok(Ending::Failed)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Threads, threads};
+
+    #[test]
+    fn threads_are_a_number_or_what_is_spared() {
+        assert_eq!(threads("3"), Ok(Threads::Exactly(3)));
+        assert_eq!(threads("max"), Ok(Threads::AllBut(0)));
+        assert_eq!(threads("max-2"), Ok(Threads::AllBut(2)));
+        assert_eq!(Threads::AllBut(100_000).number(), 1);
+        for text in ["0", "max-", "max-x", "-1", ""] {
+            assert!(threads(text).is_err(), "{text}");
+        }
+    }
+}

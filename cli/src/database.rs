@@ -1,0 +1,74 @@
+//! The ledger on PostgreSQL on the command line.
+
+use std::path::{Path, PathBuf};
+
+use kazoe_coordinator::ledger::PostgresLedger;
+
+use crate::ending::Stop;
+
+/// Which database on PostgreSQL.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DatabaseArgs {
+    /// The database's address: postgresql://ROLE:PASSWORD@HOST:5432/NAME. A password on the command line
+    /// can be seen by all who use the machine: better in a file.
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "KAZOE_DATABASE_URL",
+        hide_env_values = true,
+        conflicts_with = "database_url_file"
+    )]
+    database_url: Option<String>,
+
+    /// A file whose first line is the database's address.
+    #[arg(long, value_name = "FILE", env = "KAZOE_DATABASE_URL_FILE")]
+    database_url_file: Option<PathBuf>,
+}
+
+impl DatabaseArgs {
+    /// Whether a database was named.
+    pub(crate) const fn is_named(&self) -> bool {
+        self.database_url.is_some() || self.database_url_file.is_some()
+    }
+
+    /// The address.
+    ///
+    /// # Errors
+    /// If there is none, or its file can't be read.
+    pub(crate) fn url(&self) -> Result<String, Stop> {
+        match (&self.database_url, &self.database_url_file) {
+            (Some(url), _) => Ok(url.clone()),
+            (None, Some(path)) => first_line(path),
+            (None, None) => Err(Stop::usage(
+                "which database? name a file with its address by --database-url-file or \
+                 KAZOE_DATABASE_URL_FILE",
+            )),
+        }
+    }
+
+    /// Connects as a coordinator does.
+    ///
+    /// # Errors
+    /// If it can't be.
+    pub(crate) async fn connect(&self) -> Result<PostgresLedger, Stop> {
+        PostgresLedger::connect(&self.url()?)
+            .await
+            .map_err(Stop::failed)
+    }
+}
+
+/// The first line of a file that holds a secret, without the white space around it.
+///
+/// # Errors
+/// If it can't be read, or is empty.
+pub(crate) fn first_line(path: &Path) -> Result<String, Stop> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Stop::failed(format_args!("{name}: {error}")))?;
+    match text.lines().next().map(str::trim) {
+        Some(line) if !line.is_empty() => Ok(line.to_owned()),
+        _ => Err(Stop::failed(format_args!(
+            "{name}: its first line is empty"
+        ))),
+    }
+}

@@ -1,0 +1,69 @@
+//! The log of a program that runs for long, on standard error.
+
+use std::io::{self, IsTerminal};
+
+use clap::ValueEnum;
+use tracing::level_filters::LevelFilter;
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LogForm {
+    /// A line for people.
+    Text,
+    /// One JSON document a line.
+    Json,
+}
+
+/// How much is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LogLevel {
+    /// What needs somebody.
+    Warn,
+    /// What happens, and how far it is.
+    Info,
+    /// Every lease and tally as well.
+    Debug,
+}
+
+/// The choice of a log.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct LogArgs {
+    /// How the log on standard error is written.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        default_value = "text",
+        env = "KAZOE_LOG_FORMAT"
+    )]
+    log_format: LogForm,
+
+    /// How much is logged.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LEVEL",
+        default_value = "info",
+        env = "KAZOE_LOG_LEVEL"
+    )]
+    log_level: LogLevel,
+}
+
+impl LogArgs {
+    /// From now on what happens is logged.
+    pub(crate) fn begin(self) {
+        let level = match self.log_level {
+            LogLevel::Warn => LevelFilter::WARN,
+            LogLevel::Info => LevelFilter::INFO,
+            LogLevel::Debug => LevelFilter::DEBUG,
+        };
+        let log = tracing_subscriber::fmt()
+            .with_writer(io::stderr)
+            .with_max_level(level)
+            .with_target(false);
+        match self.log_format {
+            LogForm::Text => log.with_ansi(io::stderr().is_terminal()).init(),
+            LogForm::Json => log.json().flatten_event(true).init(),
+        }
+    }
+}

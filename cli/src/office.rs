@@ -1,0 +1,252 @@
+//! A coordinator as commands see it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kazoe_coordinator::ledger::{CampaignRecord, Snapshot, Submitted};
+use kazoe_coordinator::wire;
+use kazoe_proto::v1::admin_client::AdminClient;
+use kazoe_proto::v1::campaigns_client::CampaignsClient;
+use kazoe_proto::{campaigns, v1};
+use kazoe_worker::link::{Link, Wire};
+use tonic::{Code, Status};
+
+use crate::database::first_line;
+use crate::ending::Stop;
+use crate::report::{Findings, Home};
+use crate::store::choose;
+
+/// The largest answer that is taken: a report with the paths of a very large campaign.
+const MOST_BYTES: usize = 256 << 20;
+
+/// Which coordinator, and what is shown to it.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "A coordinator")]
+pub(crate) struct OfficeArgs {
+    /// The coordinator's address: http://HOST:7273, or https://HOST:7273 with TLS.
+    #[arg(long = "coordinator", value_name = "URL", env = "KAZOE_COORDINATOR")]
+    url: Option<String>,
+
+    /// A file whose first line is the token that the operator gave out.
+    #[arg(long, value_name = "FILE", env = "KAZOE_TOKEN_FILE")]
+    token_file: Option<PathBuf>,
+
+    /// A file with the certificates (PEM) to believe instead of the system's.
+    #[arg(long, value_name = "FILE", env = "KAZOE_CA_FILE")]
+    ca_file: Option<PathBuf>,
+
+    /// A file with our own certificate (PEM), where the coordinator asks for one.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "KAZOE_CERT_FILE",
+        requires = "key_file"
+    )]
+    cert_file: Option<PathBuf>,
+
+    /// A file with that certificate's key (PEM).
+    #[arg(long, value_name = "FILE", env = "KAZOE_KEY_FILE")]
+    key_file: Option<PathBuf>,
+}
+
+impl OfficeArgs {
+    /// What clap calls the address.
+    pub(crate) const ID: &str = "url";
+
+    /// As if no coordinator was named.
+    pub(crate) fn forget(&mut self) {
+        self.url = None;
+    }
+
+    /// Whether a coordinator was named.
+    pub(crate) const fn is_named(&self) -> bool {
+        self.url.is_some()
+    }
+
+    /// How to reach it.
+    ///
+    /// # Errors
+    /// If none was named, or a file can't be read.
+    pub(crate) fn link(&self) -> Result<Link, Stop> {
+        let url = self.url.clone().ok_or_else(|| {
+            Stop::usage("which coordinator? name it by --coordinator URL or KAZOE_COORDINATOR")
+        })?;
+        let read = |path: &PathBuf| {
+            std::fs::read(path)
+                .map_err(|error| Stop::failed(format_args!("{}: {error}", path.display())))
+        };
+        let certificate = match (&self.cert_file, &self.key_file) {
+            (Some(certificate), Some(key)) => Some((read(certificate)?, read(key)?)),
+            _ => None,
+        };
+        Ok(Link {
+            url: url.trim_end_matches('/').to_owned(),
+            authority: self.ca_file.as_ref().map(read).transpose()?,
+            certificate,
+            token: self.token_file.as_deref().map(first_line).transpose()?,
+        })
+    }
+
+    /// The coordinator; it is not asked anything yet.
+    ///
+    /// # Errors
+    /// If none was named, or what was told makes no sense.
+    pub(crate) fn open(&self) -> Result<Office, Stop> {
+        let link = self.link()?;
+        let wire = link.open().map_err(Stop::usage)?;
+        Ok(Office {
+            campaigns: CampaignsClient::new(wire.clone()).max_decoding_message_size(MOST_BYTES),
+            admin: AdminClient::new(wire),
+            url: link.url,
+        })
+    }
+}
+
+/// A coordinator.
+#[derive(Clone, Debug)]
+pub(crate) struct Office {
+    pub(crate) campaigns: CampaignsClient<Wire>,
+    pub(crate) admin: AdminClient<Wire>,
+    pub(crate) url: String,
+}
+
+impl Office {
+    /// What a refusal means for a command.
+    pub(crate) fn refused(&self, status: &Status) -> Stop {
+        let (url, words) = (&self.url, status.message());
+        match status.code() {
+            Code::Unavailable | Code::Unknown => Stop::failed(format_args!(
+                "the coordinator {url} does not answer ({words}): check the address, and that it runs"
+            )),
+            _ => Stop::failed(words),
+        }
+    }
+
+    /// What an answer means that cannot be.
+    pub(crate) fn odd(&self, invalid: &kazoe_proto::Invalid) -> Stop {
+        Stop::failed(format_args!(
+            "the answer of {} cannot be: {invalid}; is it of the same release?",
+            self.url
+        ))
+    }
+
+    /// Submits, resumes or extends a campaign.
+    ///
+    /// # Errors
+    /// What the coordinator says.
+    pub(crate) async fn submit(
+        &mut self,
+        submission: &campaigns::Submission,
+    ) -> Result<(CampaignRecord, Submitted), Stop> {
+        let request = campaigns::submit_request(submission);
+        let answer = self.campaigns.submit(request).await;
+        let answer = answer.map_err(|status| self.refused(&status))?;
+        let answer = campaigns::submitted(answer.into_inner());
+        let (record, how) = answer.map_err(|odd| self.odd(&odd))?;
+        Ok((wire::record_back(record), wire::submitted_back(how)))
+    }
+
+    /// All campaigns, oldest first.
+    ///
+    /// # Errors
+    /// What the coordinator says.
+    pub(crate) async fn list(&mut self) -> Result<Vec<CampaignRecord>, Stop> {
+        let listed = self.campaigns.list(v1::ListRequest {}).await;
+        let listed = listed.map_err(|status| self.refused(&status))?.into_inner();
+        let records = listed.campaigns.into_iter().map(|record| {
+            let record = campaigns::record("campaigns", Some(record));
+            Ok(wire::record_back(record.map_err(|odd| self.odd(&odd))?))
+        });
+        records.collect()
+    }
+
+    /// The campaign that a text names, as [`choose`] finds it.
+    ///
+    /// # Errors
+    /// If there is none, or more than one, or what the coordinator says.
+    pub(crate) async fn find(&mut self, name: Option<&str>) -> Result<CampaignRecord, Stop> {
+        let campaigns = self.list().await?;
+        choose(campaigns, name, &self.url, "`kazoe submit` begins one")
+    }
+
+    /// A campaign as it is now, and how many workers hold leases of it.
+    ///
+    /// # Errors
+    /// What the coordinator says.
+    pub(crate) async fn snapshot(&mut self, id: &str) -> Result<(Snapshot, u32), Stop> {
+        let mut watched = self
+            .watch(id)
+            .await
+            .map_err(|status| self.refused(&status))?;
+        let first = watched.message().await;
+        let first = first.map_err(|status| self.refused(&status))?;
+        self.read(first)
+    }
+
+    /// A campaign's snapshots, the first at once.
+    pub(crate) async fn watch(
+        &mut self,
+        id: &str,
+    ) -> Result<tonic::Streaming<v1::Snapshot>, Status> {
+        let watched = self.campaigns.watch(campaigns::campaign_ref(id)).await?;
+        Ok(watched.into_inner())
+    }
+
+    /// The snapshot that a message says, and how many workers hold leases.
+    ///
+    /// # Errors
+    /// If it can't be.
+    pub(crate) fn read(&self, message: Option<v1::Snapshot>) -> Result<(Snapshot, u32), Stop> {
+        let snapshot = campaigns::snapshot("snapshot", message);
+        let snapshot = snapshot.map_err(|odd| self.odd(&odd))?;
+        let workers = snapshot.workers;
+        Ok((wire::snapshot_back(snapshot), workers))
+    }
+
+    /// What a campaign found.
+    ///
+    /// # Errors
+    /// What the coordinator says.
+    pub(crate) async fn findings(&mut self, id: &str) -> Result<Findings, Stop> {
+        let found = self.campaigns.report(campaigns::campaign_ref(id)).await;
+        let found = found.map_err(|status| self.refused(&status))?.into_inner();
+        let found = campaigns::findings(found).map_err(|odd| self.odd(&odd))?;
+        let builds = found.builds.into_iter().map(wire::build_share_back);
+        Findings::new(
+            wire::record_back(found.record),
+            wire::snapshot_back(found.snapshot),
+            &found.paths,
+            builds.collect(),
+            found
+                .owners
+                .into_iter()
+                .map(wire::owner_share_back)
+                .collect(),
+            Home::Coordinator(self.url.clone()),
+        )
+    }
+
+    /// A campaign's ledger file, piece by piece.
+    ///
+    /// # Errors
+    /// What the coordinator or the writer says; what was written until then has no last line.
+    pub(crate) async fn export(
+        &mut self,
+        id: &str,
+        mut write: impl FnMut(&[u8]) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let pieces = self.campaigns.export(campaigns::campaign_ref(id)).await;
+        let mut pieces = pieces.map_err(|status| self.refused(&status))?.into_inner();
+        while let Some(piece) = pieces
+            .message()
+            .await
+            .map_err(|status| self.refused(&status))?
+        {
+            write(&campaigns::export_text(piece).map_err(|odd| self.odd(&odd))?)?;
+        }
+        Ok(())
+    }
+}
+
+/// How long somebody who watches waits before asking again a coordinator that was away.
+pub(crate) const AGAIN: Duration = Duration::from_secs(2);

@@ -1,0 +1,83 @@
+//! Lengths of time as people type them: `500ms`, `20s`, `2m`, `6h`, `1.5h`, `2d`.
+
+use std::time::Duration;
+
+/// The units, each with its milliseconds; a unit that ends another one stands behind it.
+const UNITS: [(&str, f64); 5] = [
+    ("ms", 1.0),
+    ("s", 1e3),
+    ("m", 60e3),
+    ("h", 3_600e3),
+    ("d", 86_400e3),
+];
+
+/// Reads a time of at least a millisecond, for clap.
+///
+/// # Errors
+/// If the text is anything else.
+pub(crate) fn parse(text: &str) -> Result<Duration, String> {
+    let expected = || "expected a time, as in 500ms, 20s, 2m, 6h or 2d".to_owned();
+    let (number, scale) = UNITS
+        .into_iter()
+        .find_map(|(unit, scale)| text.strip_suffix(unit).map(|number| (number, scale)))
+        .ok_or_else(expected)?;
+    let plain = |c: char| c.is_ascii_digit() || c == '.';
+    if number.is_empty() || !number.chars().all(plain) {
+        return Err(expected());
+    }
+    let millis = number.parse::<f64>().map_err(|_| expected())? * scale;
+    if !(1.0..=1e13).contains(&millis) {
+        return Err("a time is at least a millisecond and at most 300 years".to_owned());
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "within bounds that fit"
+    )]
+    let millis = millis.round() as u64;
+    Ok(Duration::from_millis(millis))
+}
+
+/// Reads a number of hours, more than none: `8` or `1.5`.
+///
+/// # Errors
+/// If the text is anything else.
+pub(crate) fn hours(text: &str) -> Result<Duration, String> {
+    let number = text.strip_suffix('h').unwrap_or(text);
+    parse(&format!("{number}h")).map_err(|_| "expected hours, as in 8 or 1.5".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_a_number_and_a_unit() {
+        for (text, millis) in [
+            ("500ms", 500),
+            ("20s", 20_000),
+            ("2m", 120_000),
+            ("1.5h", 5_400_000),
+            ("2d", 172_800_000),
+        ] {
+            assert_eq!(parse(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for text in [
+            "",
+            "s",
+            "20",
+            "-1s",
+            "1e3s",
+            "20 s",
+            "0s",
+            "1..2s",
+            "9999999999d",
+            "5y",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        assert_eq!(hours("8"), parse("8h"));
+        assert_eq!(hours("0.5h"), parse("30m"));
+        assert!(hours("x").is_err());
+    }
+}

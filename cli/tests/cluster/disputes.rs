@@ -1,0 +1,97 @@
+//! Disputes where there are too few owners: they wait for the operator.
+
+use kazoe_proto::work::{Notice, Report, Verdict};
+
+use crate::by_hand::{Hand, computed, tampered};
+use crate::house::House;
+use crate::server::Server;
+
+const RUN: [&str; 5] = ["minishogi", "--samples", "100k", "--segment", "4"];
+
+/// One lie under a lease of an owner's, told as the whole truth; its segment.
+async fn lie(house: &House<'_>, owner: &str) -> u64 {
+    let mut liar = Hand::join(house, owner).await;
+    let lease = liar.claim().await.unwrap();
+    let mut finished = computed(&lease);
+    let lie = tampered(finished.remove(0));
+    let segment = lie.segment;
+    finished.push(lie);
+    let said = liar.say(&lease, &Report::Finished(finished)).await.unwrap();
+    let Some(Notice::Acknowledged(receipts)) = said else {
+        panic!("{said:?}");
+    };
+    let accepted = |(_, verdict): &(u64, Verdict)| *verdict == Verdict::Accepted;
+    assert!(receipts.iter().all(accepted), "{receipts:?}");
+    assert_eq!(liar.say(&lease, &Report::Done).await.unwrap(), None);
+    segment
+}
+
+/// Works until there is nothing for this owner.
+fn work(house: &House<'_>, owner: &str) {
+    let mut worker = house.worker(owner, &["--idle-exit", "1s"]);
+    assert_eq!(worker.wait(), Some(0), "{}", worker.log());
+}
+
+fn disputed(house: &House<'_>) -> u64 {
+    let report = house.json(&["report"]).remove(0);
+    report["segments"]["disputed"].as_u64().unwrap()
+}
+
+/// The audit of the one finds the lie of the other; neither can outvote the other, however often they
+/// compute.
+#[tokio::test]
+async fn two_owners_wait_for_the_operator() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let house = house.with(&["--audit", "100%", "--hold", "1s"]);
+    let _coordinator = house.coordinator();
+    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let id = id.trim();
+    let segment = lie(&house, "a").await;
+    for owner in ["b", "a", "b"] {
+        work(&house, owner);
+    }
+    assert_eq!(disputed(&house), 1);
+    house.assert_lawful(id).await;
+    house.ask(&["resolve", id, &segment.to_string()]);
+    assert_eq!(disputed(&house), 0);
+    house.assert_counted(id, &RUN).await;
+}
+
+/// Nobody audits an only owner, who can contradict itself at most; then the operator decides.
+#[tokio::test]
+async fn one_owner_s_contradiction_waits_for_the_operator() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let house = house.with(&["--audit", "100%", "--hold", "1s"]);
+    let _coordinator = house.coordinator();
+    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let id = id.trim();
+    let mut honest = Hand::join(&house, "a").await;
+    let lease = honest.claim().await.unwrap();
+    let finished = computed(&lease);
+    let segment = finished[0].segment;
+    let lie = tampered(finished[0].clone());
+    let acknowledged = |verdict| Some(Notice::Acknowledged(vec![(segment, verdict)]));
+    let mut say = async |one| {
+        let report = Report::Finished(vec![one]);
+        honest.say(&lease, &report).await.unwrap()
+    };
+    assert_eq!(say(lie.clone()).await, acknowledged(Verdict::Accepted));
+    // The same worker, the same lease: it contradicts itself, and neither of the two is believed.
+    assert_eq!(
+        say(finished[0].clone()).await,
+        acknowledged(Verdict::Disputed)
+    );
+    assert_eq!(
+        say(finished[0].clone()).await,
+        acknowledged(Verdict::Disputed)
+    );
+    honest.say(&lease, &Report::Done).await.unwrap();
+    work(&house, "a");
+    assert_eq!(disputed(&house), 1);
+    house.assert_lawful(id).await;
+    house.ask(&["resolve", id, &segment.to_string()]);
+    assert_eq!(disputed(&house), 0);
+    house.assert_counted(id, &RUN).await;
+}

@@ -1,0 +1,97 @@
+//! Everything killed with -9 at every point where something is written, committed or told.
+
+use crate::house::{House, Process};
+use crate::points::Points;
+use crate::server::Server;
+
+/// `written`: before its COMMIT is sent; `committed`: before anybody is told.
+const POINTS: [&str; 11] = [
+    "coordinator.claim.written",
+    "coordinator.claim.committed",
+    "coordinator.deliver.written",
+    "coordinator.deliver.committed",
+    "coordinator.end.written",
+    "coordinator.end.committed",
+    "worker.claimed",
+    "worker.deliver",
+    "worker.delivered",
+    "worker.end",
+    "worker.ended",
+];
+
+/// Samples of each round: some segments, the last one cut.
+const ROUND: u64 = 100_000;
+
+/// Who is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Victim {
+    Worker,
+    Coordinator,
+    PostgreSql,
+}
+
+#[tokio::test]
+async fn a_worker_is_killed_at_each_point() {
+    kill_at_each_point(Victim::Worker).await;
+}
+
+#[tokio::test]
+async fn the_coordinator_is_killed_at_each_point() {
+    kill_at_each_point(Victim::Coordinator).await;
+}
+
+#[tokio::test]
+async fn postgresql_is_killed_at_each_point() {
+    kill_at_each_point(Victim::PostgreSql).await;
+}
+
+/// One campaign that is extended for each point: somebody stands there while the victim is killed, and
+/// goes on after.
+async fn kill_at_each_point(victim: Victim) {
+    let server = Server::private().await;
+    let house = House::new(&server).await;
+    let mut house = house.with(&["--hold", "1s", "--lease", "100ms"]);
+    let points = Points::of(&mut house);
+    let mut coordinator = house.coordinator();
+    let mut worker = house.worker("a", &[]);
+    let mut samples = 0;
+    let mut id = String::new();
+    for point in POINTS {
+        eprintln!("{victim:?} at {point}");
+        samples += ROUND;
+        points.arm(point);
+        id = submit(&house, samples);
+        points.wait_for(point);
+        let before = house.results().await;
+        match victim {
+            Victim::Worker => worker = again(worker, || house.worker("a", &[])),
+            Victim::Coordinator => coordinator = again(coordinator, || house.coordinator()),
+            Victim::PostgreSql => {
+                server.kill_9();
+                server.start(&[]).await;
+            }
+        }
+        let after = house.results().await;
+        points.let_go(point);
+        // I5: whatever could have been acknowledged is still there.
+        assert!(before.is_subset(&after), "{point}");
+        house.assert_lawful(&id).await;
+        house.ask(&["watch", &id]);
+        house.assert_lawful(&id).await;
+    }
+    let samples = samples.to_string();
+    let run = ["minishogi", "--segment", "4", "--samples", &samples];
+    house.assert_counted(&id, &run).await;
+}
+
+fn submit(house: &House<'_>, samples: u64) -> String {
+    let samples = samples.to_string();
+    let submit = ["submit", "minishogi", "--segment", "4", "--samples"];
+    let id = house.ask(&[submit.as_slice(), &[&samples]].concat());
+    id.trim().to_owned()
+}
+
+fn again(process: Process, start: impl FnOnce() -> Process) -> Process {
+    process.kill_9();
+    start()
+}

@@ -1,0 +1,79 @@
+//! Single faults, each ending with a lawful ledger.
+
+use crate::house::{House, accepted, until};
+use crate::server::Server;
+
+const RUN: [&str; 5] = ["minishogi", "--samples", "1M", "--segment", "8"];
+
+/// A worker that sleeps past its deadline: its segments are finished by another, and it goes on.
+#[tokio::test]
+async fn a_worker_that_slept_past_its_deadline_goes_on() {
+    let server = Server::shared().await;
+    let house = House::new(&server)
+        .await
+        .with(&["--hold", "1s", "--lease", "200ms"]);
+    let _coordinator = house.coordinator();
+    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let mut slow = house.worker("a", &[]);
+    slow.wait_for("a lease");
+    slow.signal("-STOP");
+    let _other = house.worker("b", &[]);
+    house.ask(&["watch"]);
+    slow.signal("-CONT");
+    // What it hands in now is known already; it stays at work.
+    house.ask(&["submit", "minishogi", "--samples", "1.2M", "--wait"]);
+    house
+        .assert_counted(
+            id.trim(),
+            &["minishogi", "--samples", "1.2M", "--segment", "8"],
+        )
+        .await;
+    slow.signal("-TERM");
+    assert_eq!(slow.wait(), Some(0), "{}", slow.log());
+}
+
+/// A coordinator that is away while workers compute: they wait for it, and hand in.
+#[tokio::test]
+async fn workers_wait_for_a_coordinator_that_is_away() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await.with(&["--lease", "200ms"]);
+    // It is not there yet.
+    let mut worker = house.worker("a", &[]);
+    worker.wait_for("trying again until it does");
+    let mut coordinator = house.coordinator();
+    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    worker.wait_for("a lease");
+    coordinator.signal("-TERM");
+    assert_eq!(coordinator.wait(), Some(0), "{}", coordinator.log());
+    until(|| worker.log().matches("trying again until it does").count() == 2);
+    let _coordinator = house.coordinator();
+    house.ask(&["watch"]);
+    house.assert_counted(id.trim(), &RUN).await;
+
+    // A worker leaves within seconds also when nobody answers.
+    worker.signal("-STOP");
+    worker.signal("-CONT");
+    worker.signal("-TERM");
+    assert_eq!(worker.wait(), Some(0), "{}", worker.log());
+}
+
+/// Two coordinators lead one campaign on one database; one is killed.
+#[tokio::test]
+async fn two_coordinators_share_a_database() {
+    let server = Server::shared().await;
+    let house = House::new(&server)
+        .await
+        .with(&["--hold", "2s", "--lease", "200ms"]);
+    let second = House::beside(&house);
+    let first = house.coordinator();
+    let _other = second.coordinator();
+    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let mut workers = [house.worker("a", &[]), second.worker("b", &[])];
+    for worker in &mut workers {
+        worker.wait_for("a lease");
+    }
+    until(|| accepted(&second) > 0);
+    first.kill_9();
+    second.ask(&["watch"]);
+    second.assert_counted(id.trim(), &RUN).await;
+}

@@ -1,0 +1,137 @@
+//! PostgreSQL's disk is full: first that of its tables, then that of its log. Small file systems in
+//! memory, where this process may mount them (root); elsewhere SQLite's limit on a file stands for all.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use sqlx::{Connection, PgConnection};
+
+use crate::house::{House, until};
+use crate::server::{ADMIN, Server};
+
+/// A file system of a fixed size in the place of a folder; unmounted when dropped.
+struct Disk(PathBuf);
+
+impl Disk {
+    /// With what the folder holds. `None` where mounting is not allowed.
+    fn in_place_of(folder: &Path) -> Option<Self> {
+        let before = folder.with_extension("before");
+        fs::rename(folder, &before).unwrap();
+        fs::create_dir(folder).unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=96m,mode=0700", "none"])
+            .arg(folder)
+            .output();
+        let is_mounted = mounted.is_ok_and(|done| done.status.success());
+        let disk = Disk(folder.to_owned());
+        let contents = before.join(".");
+        let copied = Command::new("cp")
+            .arg("-a")
+            .arg(contents)
+            .arg(folder)
+            .status();
+        assert!(copied.unwrap().success());
+        if !is_mounted {
+            eprintln!("no permission to mount: SQLite's limit on a file is tested alone");
+        }
+        is_mounted.then_some(disk)
+    }
+
+    fn fill(&self) {
+        let mut file = File::create(self.ballast()).unwrap();
+        let zeros = [0; 4096];
+        while file.write_all(&zeros).is_ok() {}
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.ballast()).unwrap();
+    }
+
+    fn ballast(&self) -> PathBuf {
+        self.0.join("ballast")
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).output();
+    }
+}
+
+#[tokio::test]
+async fn a_full_disk_of_tables_loses_nothing() {
+    outlive_a_full("base").await;
+}
+
+#[tokio::test]
+async fn a_full_disk_of_the_write_ahead_log_loses_nothing() {
+    outlive_a_full("pg_wal").await;
+}
+
+/// The disk of a folder of PostgreSQL's is full for a while in the middle of a campaign.
+async fn outlive_a_full(folder: &str) {
+    let server = Server::private().await;
+    let house = House::new(&server).await;
+    let house = house.with(&["--hold", "2s", "--lease", "200ms"]);
+    server.kill_9();
+    let Some(disk) = Disk::in_place_of(&server.data().join(folder)) else {
+        return;
+    };
+    server.start(&[]).await;
+    let _coordinator = house.coordinator();
+    let _workers = [house.worker("a", &[]), house.worker("b", &[])];
+    let mut samples = 400_000;
+    let submit = |samples: u64| {
+        let samples = samples.to_string();
+        let submit = ["submit", "minishogi", "--segment", "4", "--samples"];
+        house.run(&[submit.as_slice(), &[&samples]].concat())
+    };
+    let submitted = submit(samples);
+    assert!(submitted.status.success(), "{submitted:?}");
+    house.ask(&["watch"]);
+    let before = house.results().await;
+    disk.fill();
+    while !server.log().contains("No space left on device") {
+        samples += 100_000;
+        // It may fail already.
+        submit(samples);
+        if folder == "pg_wal" {
+            write_much(&house).await;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+
+    // Room again. Where even its log has no place PostgreSQL may have given up, and is started again.
+    disk.make_room();
+    if folder == "pg_wal" {
+        if server.data().join("postmaster.pid").exists() {
+            server.kill_9();
+        }
+        server.start(&[]).await;
+    }
+    let after = house.results().await;
+    assert!(before.is_subset(&after), "I5");
+    until(|| submit(samples).status.success());
+    let id = String::from_utf8(submit(samples).stdout).unwrap();
+    house.assert_lawful(id.trim()).await;
+    house.ask(&["watch"]);
+    let samples = samples.to_string();
+    let run = ["minishogi", "--segment", "4", "--samples", &samples];
+    house.assert_counted(id.trim(), &run).await;
+}
+
+/// Goes through the files of the log that are there already, until PostgreSQL breaks down.
+async fn write_much(house: &House<'_>) {
+    let Ok(mut admin) = PgConnection::connect(&house.database.url(ADMIN)).await else {
+        return;
+    };
+    for _ in 0..200 {
+        let written = sqlx::raw_sql("SELECT txid_current(); SELECT pg_switch_wal()");
+        if written.execute(&mut admin).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Who may do what.
+
+use std::fs;
+
+use kazoe_proto::work::{Notice, Report, StopReason, Verdict};
+
+use crate::by_hand::{Hand, computed};
+use crate::house::{House, until};
+use crate::server::Server;
+
+const SUBMIT: [&str; 6] = ["submit", "minishogi", "--samples", "2M", "--segment", "8"];
+
+#[tokio::test]
+async fn a_token_allows_what_its_role_does() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let _coordinator = house.coordinator();
+    house.mint("viewer", "viewer");
+    house.ask(&SUBMIT);
+
+    let as_owner = |owner: &str, arguments: &[&str]| {
+        let mut command = house.command(arguments);
+        command.env("KAZOE_TOKEN_FILE", house.path(&format!("{owner}.token")));
+        let output = command.output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    for (owner, command, allowed) in [
+        ("viewer", "campaigns", true),
+        ("viewer", "report", true),
+        ("viewer", "workers", true),
+        ("viewer", "pause minishogi", false),
+        ("viewer", "submit minishogi --samples 1k", false),
+        ("viewer", "token list", false),
+        ("a", "report", true),
+        ("a", "cancel minishogi", false),
+        ("a", "purge minishogi --owner b --why x", false),
+        ("operator", "token list", true),
+    ] {
+        let arguments: Vec<&str> = command.split(' ').collect();
+        let (code, words) = as_owner(owner, &arguments);
+        assert_eq!(code == Some(0), allowed, "{owner}: {command}: {words}");
+        assert!(allowed || words.contains("this needs"), "{words}");
+    }
+    // A viewer computes nothing.
+    let mut worker = house.worker("viewer", &[]);
+    assert_eq!(worker.wait(), Some(1));
+    assert!(
+        worker.log().contains("this needs a worker's"),
+        "{}",
+        worker.log()
+    );
+
+    // No token, half a token, another secret.
+    let token = fs::read_to_string(house.path("a.token")).unwrap();
+    let (id, secret) = token.trim().split_once('.').unwrap();
+    let turned: String = secret.chars().rev().collect();
+    for (text, words) in [
+        (format!("{id}.{turned}"), "not known here"),
+        (format!("t-00000000.{secret}"), "not known here"),
+        (id.to_owned(), "no token of Kazoe's"),
+    ] {
+        fs::write(house.path("wrong.token"), text).unwrap();
+        let (code, said) = as_owner("wrong", &["campaigns"]);
+        assert_eq!(code, Some(1));
+        assert!(said.contains(words), "{said}");
+        assert!(!said.contains(secret), "{said}");
+    }
+    let without = house
+        .command(&["campaigns"])
+        .env_remove("KAZOE_TOKEN_FILE")
+        .output()
+        .unwrap();
+    let words = String::from_utf8(without.stderr).unwrap();
+    assert!(words.contains("kazoe token create"), "{words}");
+}
+
+#[tokio::test]
+async fn a_revoked_token_ends_its_worker_and_gives_its_segments_back() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await.with(&["--hold", "2s"]);
+    let _coordinator = house.coordinator();
+    // Far more than is computed here.
+    house.ask(&["submit", "shogi", "--samples", "5G"]);
+    let mut worker = house.worker("a", &[]);
+    worker.wait_for("a lease");
+    let tokens = house.json(&["token", "list"]);
+    let of = |owner: &str| {
+        let mut all = tokens.iter();
+        let found = all.find(|token| token["owner"] == owner).unwrap();
+        found["token"].as_str().unwrap().to_owned()
+    };
+    house.ask(&["token", "revoke", &of("a")]);
+    assert_eq!(worker.wait(), Some(1), "{}", worker.log());
+    assert!(worker.log().contains("revoked"), "{}", worker.log());
+    let again = house.refusal(&["token", "revoke", &of("a")]);
+    assert!(again.contains("no token"), "{again}");
+    let states = house.json(&["token", "list"]);
+    let revoked = states.iter().filter(|token| token["state"] == "revoked");
+    assert_eq!(revoked.count(), 1);
+    assert_eq!(house.json(&["workers"])[0]["leases"], 0);
+}
+
+/// Health and reflection are for whoever reaches the port.
+#[tokio::test]
+async fn what_there_is_to_call_is_no_secret() {
+    use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+    use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+    use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let mut coordinator = house.coordinator();
+    let link = kazoe_worker::link::Link {
+        url: house.url.clone(),
+        ..Default::default()
+    };
+    let request = tonic_reflection::pb::v1::ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(MessageRequest::ListServices(String::new())),
+    };
+    let mut client = ServerReflectionClient::new(link.open().unwrap());
+    let answers = client.server_reflection_info(tokio_stream::iter([request]));
+    let answer = answers.await.unwrap().into_inner().message().await.unwrap();
+    let Some(MessageResponse::ListServicesResponse(list)) = answer.unwrap().message_response else {
+        panic!("no list of services");
+    };
+    let names: Vec<String> = list.service.into_iter().map(|one| one.name).collect();
+    for name in [
+        "kazoe.v1.Campaigns",
+        "kazoe.v1.Work",
+        "kazoe.v1.Admin",
+        "grpc.health.v1.Health",
+    ] {
+        assert!(names.iter().any(|other| other == name), "{name}: {names:?}");
+    }
+    let health = house
+        .command(&["health"])
+        .env_remove("KAZOE_TOKEN_FILE")
+        .output()
+        .unwrap();
+    assert_eq!(health.stdout, b"serving\n");
+    coordinator.signal("-TERM");
+    assert_eq!(coordinator.wait(), Some(0));
+    assert_eq!(house.run(&["health"]).status.code(), Some(1));
+}
+
+#[tokio::test]
+async fn a_drained_worker_hands_in_what_it_has_begun_and_leaves() {
+    let server = Server::shared().await;
+    let flags = ["--lease", "100ms"];
+    let house = House::new(&server).await.with(&flags);
+    let _coordinator = house.coordinator();
+    house.ask(&["submit", "shogi", "--samples", "5G", "--segment", "4"]);
+    let mut worker = house.worker("a", &[]);
+    worker.wait_for("a lease");
+    until(|| house.json(&["workers"]).len() == 1);
+    let id = house.json(&["workers"])[0]["worker"].clone();
+    house.ask(&["drain", id.as_str().unwrap()]);
+    assert_eq!(worker.wait(), Some(0), "{}", worker.log());
+    assert!(worker.log().contains("told to leave"), "{}", worker.log());
+    let drained = house.json(&["workers"]).remove(0);
+    assert_eq!(
+        (&drained["state"], &drained["leases"]),
+        (&"leaving".into(), &0.into())
+    );
+
+    // It is told at its heartbeat, hands in what it has begun, and the rest goes back.
+    let mut hand = Hand::join(&house, "b").await;
+    let lease = hand.claim().await.unwrap();
+    let id = hand.worker.clone();
+    house.ask(&["drain", &id]);
+    let told = hand.say(&lease, &Report::Heartbeat).await.unwrap();
+    assert_eq!(told, Some(Notice::Stop(StopReason::Drained)));
+    let begun = Report::Finished(vec![computed(&lease).remove(0)]);
+    let safe = Notice::Acknowledged(vec![(lease.segments[0], Verdict::Accepted)]);
+    assert_eq!(hand.say(&lease, &begun).await.unwrap(), Some(safe));
+    assert_eq!(hand.say(&lease, &Report::Done).await.unwrap(), None);
+    assert!(hand.claim().await.is_none());
+    let counts = house.json(&["report"]).remove(0);
+    assert_eq!(counts["segments"]["leased"], 0, "{counts}");
+    let unknown = house.refusal(&["drain", "w-none"]);
+    assert!(unknown.contains("kazoe workers"), "{unknown}");
+}
+
+#[tokio::test]
+async fn beyond_this_machine_nothing_is_said_in_the_clear_unless_told_to() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let usage = |arguments: &[&str]| {
+        let url = house.path("runtime.url");
+        let output = house
+            .command(&["coordinator", "--database-url-file"])
+            .arg(url)
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(usage(&["--listen", "0.0.0.0:0"]).contains("--plaintext"));
+    assert!(usage(&["--listen", "0.0.0.0:0", "--plaintext", "--no-tokens"]).contains("127.0.0.1"));
+    assert!(usage(&["--tls-cert", "x"]).contains("--tls-key"));
+    assert!(usage(&["--listen", "here"]).contains("--listen"));
+}
+
+#[tokio::test]
+async fn without_tokens_whoever_is_on_this_machine_is_the_operator() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await.with(&["--no-tokens"]);
+    let _coordinator = house.coordinator();
+    let run = ["minishogi", "--samples", "50k", "--segment", "4"];
+    let nobody = |arguments: &[&str]| {
+        let mut command = house.command(arguments);
+        command.env_remove("KAZOE_TOKEN_FILE");
+        command
+    };
+    let mut worker = nobody(&["worker", "--threads", "1"]).spawn().unwrap();
+    let submitted = nobody(&["submit"])
+        .args(run)
+        .arg("--wait")
+        .output()
+        .unwrap();
+    assert!(submitted.status.success(), "{submitted:?}");
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    let id = house.json(&["campaigns"])[0]["campaign"].clone();
+    house.assert_counted(id.as_str().unwrap(), &run).await;
+}

@@ -1,0 +1,31 @@
+//! A coordinator on PostgreSQL and workers, as processes of the binary: whatever is killed, a campaign
+//! ends with the digest that one process gets.
+
+mod by_hand;
+mod campaign;
+mod clocks;
+mod cutting;
+#[cfg(feature = "failpoints")]
+mod deadly;
+mod disputes;
+#[cfg(feature = "failpoints")]
+mod failpoints;
+mod faults;
+mod full_disk;
+mod house;
+mod identity;
+#[cfg(feature = "failpoints")]
+mod late;
+mod parts;
+#[cfg(feature = "failpoints")]
+mod points;
+#[path = "../../../coordinator/tests/ledger/proxy.rs"]
+mod proxy;
+mod random_kills;
+mod repeats;
+mod restore;
+mod secure;
+#[path = "../../../coordinator/tests/ledger/server.rs"]
+#[expect(dead_code, reason = "the coordinator's tests use more of it")]
+mod server;
+mod trust;

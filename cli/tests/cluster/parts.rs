@@ -1,0 +1,148 @@
+//! Parts that were computed without a network.
+
+use std::fs;
+
+use kazoe_proto::admin::{Import, import_request};
+use kazoe_proto::v1;
+use kazoe_proto::v1::admin_client::AdminClient;
+use kazoe_worker::link::Link;
+use sqlx::query_scalar;
+use tonic::Code;
+
+use crate::by_hand::{Hand, computed};
+use crate::house::{House, accepted, is_there};
+use crate::server::Server;
+
+/// 13 segments.
+const RUN: [&str; 5] = ["minishogi", "--samples", "200k", "--segment", "4"];
+
+#[tokio::test]
+async fn a_part_fills_what_is_empty_and_is_compared_with_the_rest() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let _coordinator = house.coordinator();
+    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let id = id.trim();
+    house.ask(&["export", id, "-o", "campaign.ledger.tsv"]);
+    let part = |segments: &str, file: &str| {
+        house.ask(&["compute", "campaign.ledger.tsv", "-s", segments, "-o", file]);
+    };
+    part("4..9", "part.ledger.tsv");
+    let done = house.json(&["import", "part.ledger.tsv"]).remove(0);
+    assert_eq!(done["accepted"], 5);
+    assert!(!is_there(&house.path("kazoe.db")));
+    assert_eq!(accepted(&house), 5 * 4 * 4096);
+    // The token's owner answers for it.
+    let mut conn = house.connection().await;
+    let owners: Vec<String> = query_scalar("SELECT DISTINCT owner FROM results")
+        .fetch_all(&mut conn)
+        .await
+        .unwrap();
+    assert_eq!(owners, ["operator"]);
+
+    // Sent again it counts nothing twice; the rest is filled by workers, and compared with another part.
+    let done = house.json(&["import", "part.ledger.tsv"]).remove(0);
+    assert_eq!(
+        (&done["accepted"], &done["repeated"]),
+        (&0.into(), &5.into())
+    );
+    let mut worker = house.worker("a", &["--idle-exit", "3s"]);
+    assert_eq!(worker.wait(), Some(0), "{}", worker.log());
+    house.assert_counted(id, &RUN).await;
+    part("0..", "whole.ledger.tsv");
+    let done = house.json(&["import", "whole.ledger.tsv"]).remove(0);
+    assert_eq!(done["accepted"], 0);
+    let (audited, repeated) = (done["audited"].as_u64(), done["repeated"].as_u64());
+    assert!(repeated >= Some(5) && audited >= Some(1), "{done}");
+    assert_eq!(done["disputed"].as_array().unwrap().len(), 0);
+
+    // A count that was moved opens a dispute.
+    let text = fs::read_to_string(house.path("whole.ledger.tsv")).unwrap();
+    let line = text.lines().find(|line| line.starts_with("segment\t0\t"));
+    let line = line.unwrap();
+    let fields: Vec<&str> = line.split('\t').collect();
+    let (first, rest) = fields[3].split_once(',').unwrap();
+    let (second, rest) = rest.split_once(',').unwrap();
+    let moved = |cell: &str, by: i64| {
+        let (cell, count) = cell.split_once(':').unwrap();
+        format!("{cell}:{}", count.parse::<i64>().unwrap() + by)
+    };
+    let cells = format!("{},{},{rest}", moved(first, 1), moved(second, -1));
+    let text = text.replace(line, &line.replace(fields[3], &cells));
+    fs::write(house.path("wrong.ledger.tsv"), text).unwrap();
+    let wrong = house.run(&["import", "wrong.ledger.tsv"]);
+    assert_eq!(wrong.status.code(), Some(1), "{wrong:?}");
+    let said = String::from_utf8(wrong.stderr).unwrap();
+    assert!(said.contains("segment 0 differs"), "{said}");
+    house.ask(&["resolve", id, "0"]);
+    house.assert_counted(id, &RUN).await;
+}
+
+/// Only operators hand in files, and what cannot be changes nothing.
+#[tokio::test]
+async fn wrong_parts_are_refused_by_the_name_of_the_field() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let _coordinator = house.coordinator();
+    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let id = id.trim();
+    let mut hand = Hand::join(&house, "a").await;
+    let lease = hand.claim().await.unwrap();
+    let import = Import {
+        campaign: id.to_owned(),
+        segment_blocks: 4,
+        build: "by hand".to_owned(),
+        segments: computed(&lease),
+    };
+    let admin = |owner: &str| {
+        let token = fs::read_to_string(house.path(&format!("{owner}.token")));
+        let link = Link {
+            url: house.url.clone(),
+            token: Some(token.unwrap().trim().to_owned()),
+            ..Link::default()
+        };
+        AdminClient::new(link.open().unwrap())
+    };
+    let mut worker = admin("a");
+    let refused = worker.import(import_request(&import)).await.unwrap_err();
+    assert_eq!(refused.code(), Code::PermissionDenied);
+    let mut operator = admin("operator");
+    type Change = fn(&mut v1::ImportRequest);
+    let wrong: [(&str, Change); 4] = [
+        ("segment_blocks", |it| {
+            it.segment_blocks = 8;
+            it.segments[0].witnesses.clear();
+            it.segments.truncate(1);
+        }),
+        ("build", |it| it.build.clear()),
+        ("segments[0].tally", |it| it.segments[0].tally = None),
+        ("segments[1].segment", |it| {
+            it.segments.truncate(1);
+            it.segments.push(it.segments[0].clone());
+        }),
+    ];
+    for (field, change) in wrong {
+        let mut message = import_request(&import);
+        change(&mut message);
+        let refused = operator.import(message).await.unwrap_err();
+        assert_eq!(
+            refused.code(),
+            Code::InvalidArgument,
+            "{field}: {refused:?}"
+        );
+        let named = format!("`{field}`");
+        assert!(refused.message().contains(&named), "{field}: {refused:?}");
+    }
+    // A segment that the campaign does not have; and with it none of the others.
+    let mut beyond = import.clone();
+    let mut last = beyond.segments[0].clone();
+    last.segment = 13;
+    last.witnesses.clear();
+    beyond.segments.push(last);
+    let refused = operator.import(import_request(&beyond)).await.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument, "{refused:?}");
+    assert!(refused.message().contains("segment 13"), "{refused:?}");
+    assert_eq!(accepted(&house), 0);
+    operator.import(import_request(&import)).await.unwrap();
+    assert!(accepted(&house) > 0);
+}

@@ -1,0 +1,104 @@
+//! TLS: both sides show who they are, and nobody else gets in.
+
+use std::fs;
+use std::path::PathBuf;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+
+use crate::house::House;
+use crate::server::Server;
+
+/// An authority, and files with certificates that it gave out.
+struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap());
+        Authority {
+            issuer: issuer.unwrap(),
+        }
+    }
+
+    /// Writes NAME.ca, NAME.cert and NAME.key.
+    fn write(&self, house: &House<'_>, name: &str) {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let file = |what: &str| -> PathBuf { house.path(&format!("{name}.{what}")) };
+        fs::write(file("ca"), self.issuer.pem()).unwrap();
+        fs::write(file("cert"), certificate.pem()).unwrap();
+        fs::write(file("key"), key.serialize_pem()).unwrap();
+    }
+}
+
+const RUN: [&str; 5] = ["minishogi", "--samples", "100k", "--segment", "4"];
+
+#[tokio::test]
+async fn whoever_shows_no_certificate_of_the_authority_stays_outside() {
+    let server = Server::shared().await;
+    let mut house = House::new(&server).await.with(&[
+        "--tls-cert",
+        "ours.cert",
+        "--tls-key",
+        "ours.key",
+        "--tls-client-ca",
+        "ours.ca",
+    ]);
+    Authority::new().write(&house, "ours");
+    Authority::new().write(&house, "theirs");
+    house.url = house.url.replace("http://127.0.0.1", "https://localhost");
+    let _coordinator = house.coordinator();
+    let flags = |ca: &str, own: &str| {
+        let flags = ["--ca-file", ca, "--cert-file", own, "--key-file"];
+        let mut flags: Vec<String> = flags.map(str::to_owned).into();
+        flags.push(own.replace("cert", "key"));
+        flags
+    };
+    let run = |arguments: &[&str], flags: &[String]| {
+        let output = house.command(arguments).args(flags).output().unwrap();
+        let words = String::from_utf8(output.stderr.clone()).unwrap();
+        (output.status.code(), words)
+    };
+    let ours = flags("ours.ca", "ours.cert");
+    assert_eq!(
+        run(&["health"], &ours).0,
+        Some(0),
+        "{:?}",
+        run(&["health"], &ours)
+    );
+    for (flags, who) in [
+        (
+            flags("theirs.ca", "ours.cert"),
+            "a server of another authority",
+        ),
+        (
+            flags("ours.ca", "theirs.cert"),
+            "a client of another authority",
+        ),
+        (
+            vec!["--ca-file".to_owned(), "ours.ca".to_owned()],
+            "a client without",
+        ),
+        (Vec::new(), "the system's authorities"),
+    ] {
+        let (code, words) = run(&["health"], &flags);
+        assert_eq!(code, Some(1), "{who}: {words}");
+    }
+    // In the clear nobody answers.
+    let clear = house.url.replace("https", "http");
+    assert_eq!(run(&["health", "--coordinator", &clear], &[]).0, Some(1));
+
+    // With a certificate it still takes a token, and then all goes as ever.
+    let submit = [&["submit"], RUN.as_slice()].concat();
+    assert_eq!(run(&submit, &ours).0, Some(0));
+    let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
+    let _worker = house.worker("a", &ours);
+    let watched = [&["watch"], ours.as_slice()].concat();
+    let line = house.ask(&watched);
+    let digest = house.digest_of_run(&RUN);
+    assert!(line.trim().ends_with(&digest), "{line}");
+}

@@ -1,0 +1,69 @@
+//! What each owner contributed to a campaign.
+
+use kazoe_common::census::Outcome;
+use sqlx::PgConnection;
+
+use super::campaign_rows;
+use crate::ledger::OwnerShare;
+use crate::ledger::rows::{Failure, from_row};
+
+/// By owner. Tallies are compared whole. As the keys of one are distinct and the counts of both have the
+/// same sum, it is enough to look for an entry of one that the other lacks.
+const SHARES: &str = "-- owners_list
+    SELECT r.owner, count(a.result),
+           CAST(coalesce(sum(r.samples) FILTER (WHERE a.result IS NOT NULL), 0) AS bigint),
+           CAST(coalesce(sum(c.count) FILTER (WHERE a.result IS NOT NULL), 0) AS bigint),
+           count(a.result) FILTER (WHERE EXISTS (
+               SELECT 1 FROM results o
+               WHERE o.campaign = r.campaign AND o.segment = r.segment
+                 AND o.verdict = 'audit' AND (o.owner <> r.owner OR o.operator))),
+           count(*) FILTER (WHERE EXISTS (
+               SELECT 1 FROM disputes d
+               WHERE d.campaign = r.campaign AND d.segment = r.segment
+                 AND (d.closed_at IS NULL OR EXISTS (
+                     SELECT 1 FROM accepted b JOIN results t ON t.id = b.result
+                     WHERE b.campaign = r.campaign AND b.segment = r.segment
+                       AND t.samples = r.samples
+                       AND (t.digest <> r.digest
+                            OR EXISTS (SELECT cell, count FROM result_cells WHERE result = r.id
+                                       EXCEPT
+                                       SELECT cell, count FROM result_cells WHERE result = t.id)
+                            OR EXISTS (SELECT depth, count FROM result_depths WHERE result = r.id
+                                       EXCEPT
+                                       SELECT depth, count FROM result_depths
+                                       WHERE result = t.id)))))),
+           CASE WHEN count(a.result) = count(w.speed) THEN
+               CAST(ceil(coalesce(sum(CAST(r.samples AS double precision) * w.threads / w.speed), 0))
+                    AS bigint)
+           END
+    FROM results r
+    LEFT JOIN accepted a ON a.result = r.id
+    LEFT JOIN result_cells c ON c.result = r.id AND c.cell = $2
+    LEFT JOIN workers w ON w.id = r.worker AND a.result IS NOT NULL
+    WHERE r.campaign = $1 AND r.verdict <> 'stale'
+    GROUP BY r.owner ORDER BY r.owner";
+
+type Row = (String, i64, i64, i64, i64, i64, Option<i64>);
+
+pub(super) async fn shares(conn: &mut PgConnection, id: &str) -> Result<Vec<OwnerShare>, Failure> {
+    campaign_rows::one(conn, id).await?;
+    let rows = sqlx::query_as::<_, Row>(SHARES)
+        .bind(id)
+        .bind(i64::from(Outcome::Reachable as u32))
+        .fetch_all(conn)
+        .await?;
+    let shares = rows.into_iter().map(
+        |(owner, segments, samples, reachable, audited, disagreed, core_seconds)| {
+            Ok(OwnerShare {
+                owner,
+                segments: from_row(segments)?,
+                samples: from_row(samples)?,
+                reachable: from_row(reachable)?,
+                audited: from_row(audited)?,
+                disagreed: from_row(disagreed)?,
+                core_seconds: core_seconds.map(from_row).transpose()?,
+            })
+        },
+    );
+    shares.collect()
+}

@@ -1,0 +1,262 @@
+//! Workers: who joined, when they were heard, what became of their work.
+
+use super::{PostgresLedger, now};
+use crate::leasing::Millis;
+use crate::ledger::rows::{Failure, from_row, to_row};
+use crate::ledger::{LedgerError, NewWorker, WorkerRecord, WorkerStanding};
+
+type Row = (
+    String,
+    String,
+    bool,
+    String,
+    Option<i64>,
+    Option<i64>,
+    i64,
+    bool,
+);
+
+fn record(row: Row) -> Result<WorkerRecord, Failure> {
+    let (id, owner, operator, build, threads, speed, silent, drained) = row;
+    Ok(WorkerRecord {
+        id,
+        owner,
+        operator,
+        build,
+        threads: threads.and_then(|threads| u32::try_from(threads).ok()),
+        speed: speed.map(from_row).transpose()?,
+        silent: silent.max(0),
+        drained,
+    })
+}
+
+impl PostgresLedger {
+    /// Enters a worker under this id. Sent again it changes nothing; returns false if the id is another's.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`].
+    pub async fn join_worker(&self, id: &str, new: &NewWorker) -> Result<bool, LedgerError> {
+        self.write(|mut tx, again| async move {
+            let at = now(&mut tx).await?;
+            let entered = sqlx::query(
+                "-- workers_insert
+                 INSERT INTO workers (id, owner, credential, operator, build, joined_at, seen_at)
+                 VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT DO NOTHING",
+            )
+            .bind(id)
+            .bind(&new.owner)
+            .bind(&new.credential)
+            .bind(new.operator)
+            .bind(&new.build)
+            .bind(at)
+            .execute(&mut *tx)
+            .await?;
+            // Ids are drawn at random: one that an earlier attempt may have entered is ours.
+            Ok((tx, entered.rows_affected() == 1 || again))
+        })
+        .await
+    }
+
+    /// One worker, if there is one of this id.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`].
+    pub async fn worker(&self, id: &str) -> Result<Option<WorkerRecord>, LedgerError> {
+        self.read(|mut tx| async move {
+            let at = now(&mut tx).await?;
+            sqlx::query_as::<_, Row>(
+                "-- workers_find
+                 SELECT id, owner, operator, build, threads, speed, $2 - seen_at,
+                        drained_at IS NOT NULL
+                 FROM workers WHERE id = $1",
+            )
+            .bind(id)
+            .bind(at)
+            .fetch_optional(&mut *tx)
+            .await?
+            .map(record)
+            .transpose()
+        })
+        .await
+    }
+
+    /// How many leases a worker holds whose deadline has not passed.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`].
+    pub async fn leases_of(&self, id: &str) -> Result<u64, LedgerError> {
+        self.read(|mut tx| async move {
+            let leases = sqlx::query_scalar::<_, i64>(
+                "-- workers_leases
+                 SELECT count(*) FROM leases
+                 WHERE worker = $1 AND ended_at IS NULL AND deadline > $2",
+            )
+            .bind(id)
+            .bind(now(&mut tx).await?)
+            .fetch_one(&mut *tx)
+            .await?;
+            from_row(leases)
+        })
+        .await
+    }
+
+    /// Notes that a worker was heard, and what it told of itself.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`].
+    pub async fn heard_worker(
+        &self,
+        id: &str,
+        threads: Option<u32>,
+        speed: Option<u64>,
+    ) -> Result<(), LedgerError> {
+        self.write(|mut tx, _| async move {
+            let at = now(&mut tx).await?;
+            sqlx::query(
+                "-- workers_heard
+                 UPDATE workers SET seen_at = greatest(seen_at, $2),
+                                    threads = coalesce($3, threads), speed = coalesce($4, speed)
+                 WHERE id = $1",
+            )
+            .bind(id)
+            .bind(at)
+            .bind(threads.map(i64::from))
+            .bind(speed.map(to_row))
+            .execute(&mut *tx)
+            .await?;
+            Ok((tx, ()))
+        })
+        .await
+    }
+
+    /// Lends a worker nothing more. Returns false if there is none of this id.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`].
+    pub async fn drain_worker(&self, id: &str, actor: &str) -> Result<bool, LedgerError> {
+        self.write(|mut tx, _| async move {
+            let at = now(&mut tx).await?;
+            let known = sqlx::query_scalar::<_, bool>(
+                "-- workers_lock
+                 SELECT drained_at IS NOT NULL FROM workers WHERE id = $1 FOR UPDATE",
+            )
+            .bind(id)
+            .fetch_optional(&mut *tx)
+            .await?;
+            if known != Some(false) {
+                return Ok((tx, known.is_some()));
+            }
+            sqlx::query(
+                "-- workers_drain
+                 UPDATE workers SET drained_at = $2 WHERE id = $1",
+            )
+            .bind(id)
+            .bind(at)
+            .execute(&mut *tx)
+            .await?;
+            sqlx::query(
+                "-- workers_drain_audit
+                 INSERT INTO audit_log (at, actor, action, note)
+                 VALUES ($1, $2, 'drain', 'worker ' || $3)",
+            )
+            .bind(at)
+            .bind(actor)
+            .bind(id)
+            .execute(&mut *tx)
+            .await?;
+            Ok((tx, true))
+        })
+        .await
+    }
+
+    /// The workers heard in the last day that hold nothing, each with its owner and for how many
+    /// milliseconds it has been silent.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`].
+    pub async fn present_workers(&self) -> Result<Vec<(String, String, Millis)>, LedgerError> {
+        self.read(|mut tx| async move {
+            let at = now(&mut tx).await?;
+            let workers = sqlx::query_as::<_, (String, String, i64)>(
+                "-- workers_present
+                 SELECT id, owner, $1 - seen_at FROM workers w
+                 WHERE seen_at > $1 - 86400000
+                   AND NOT EXISTS (SELECT 1 FROM leases l
+                                   WHERE l.worker = w.id AND l.ended_at IS NULL)",
+            )
+            .bind(at)
+            .fetch_all(&mut *tx)
+            .await?;
+            Ok(workers)
+        })
+        .await
+    }
+
+    /// All workers that hold leases, were heard in the last day, or have a tally in the log; by id.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`].
+    pub async fn workers(&self) -> Result<Vec<WorkerStanding>, LedgerError> {
+        self.read(|mut tx| async move {
+            let at = now(&mut tx).await?;
+            let workers = sqlx::query_as::<_, Row>(
+                "-- workers_list
+                 SELECT id, owner, operator, build, threads, speed, $1 - seen_at,
+                        drained_at IS NOT NULL
+                 FROM workers w
+                 WHERE seen_at > $1 - 86400000
+                    OR EXISTS (SELECT 1 FROM leases l WHERE l.worker = w.id AND l.ended_at IS NULL)
+                    OR EXISTS (SELECT 1 FROM results r WHERE r.worker = w.id)
+                 ORDER BY id",
+            )
+            .bind(at)
+            .fetch_all(&mut *tx)
+            .await?;
+            let mut standings = Vec::with_capacity(workers.len());
+            for row in workers {
+                let worker = record(row)?;
+                let (leases, accepted, audited, disagreed) =
+                    sqlx::query_as::<_, (i64, i64, i64, i64)>(STANDING)
+                        .bind(&worker.id)
+                        .fetch_one(&mut *tx)
+                        .await?;
+                standings.push(WorkerStanding {
+                    worker,
+                    leases: from_row(leases)?,
+                    accepted: from_row(accepted)?,
+                    audited: from_row(audited)?,
+                    disagreed: from_row(disagreed)?,
+                });
+            }
+            Ok(standings)
+        })
+        .await
+    }
+}
+
+/// Tallies are compared whole. As the keys of one are distinct and the counts of both have the same sum,
+/// it is enough to look for an entry of one that the other lacks.
+const STANDING: &str = "-- workers_standing
+    SELECT (SELECT count(*) FROM leases WHERE worker = $1 AND ended_at IS NULL),
+           (SELECT count(*) FROM results r JOIN accepted a ON a.result = r.id WHERE r.worker = $1),
+           (SELECT count(*) FROM results r JOIN accepted a ON a.result = r.id
+            WHERE r.worker = $1
+              AND EXISTS (SELECT 1 FROM results o
+                          WHERE o.campaign = r.campaign AND o.segment = r.segment
+                            AND o.verdict = 'audit' AND (o.owner <> r.owner OR o.operator))),
+           (SELECT count(*) FROM results r
+            WHERE r.worker = $1 AND r.verdict <> 'stale'
+              AND EXISTS (SELECT 1 FROM disputes d
+                          WHERE d.campaign = r.campaign AND d.segment = r.segment
+                            AND (d.closed_at IS NULL OR EXISTS (
+                                SELECT 1 FROM accepted a JOIN results t ON t.id = a.result
+                                WHERE a.campaign = r.campaign AND a.segment = r.segment
+                                  AND t.samples = r.samples
+                                  AND (t.digest <> r.digest
+                                       OR EXISTS (SELECT cell, count FROM result_cells WHERE result = r.id
+                                                  EXCEPT
+                                                  SELECT cell, count FROM result_cells WHERE result = t.id)
+                                       OR EXISTS (SELECT depth, count FROM result_depths WHERE result = r.id
+                                                  EXCEPT
+                                                  SELECT depth, count FROM result_depths
+                                                  WHERE result = t.id))))))";

@@ -1,0 +1,157 @@
+//! Who may do what, and which workers there are.
+
+use kazoe_common::census::Segment;
+
+use crate::leasing::Millis;
+
+/// What a credential allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// To look.
+    Viewer,
+    /// To compute.
+    Worker,
+    /// Everything.
+    Operator,
+}
+
+impl Role {
+    /// The word in the database and on every surface.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::Viewer => "viewer",
+            Role::Worker => "worker",
+            Role::Operator => "operator",
+        }
+    }
+
+    /// The role with this name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Role> {
+        [Role::Viewer, Role::Worker, Role::Operator]
+            .into_iter()
+            .find(|role| role.name() == name)
+    }
+}
+
+/// The BLAKE3 hash of a credential's secret.
+pub type SecretHash = [u8; 32];
+
+/// A credential. Its secret stands nowhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credential {
+    /// Names it: 1 to 64 letters, digits, hyphens.
+    pub id: String,
+    /// The person or laboratory that answers for what is done with it.
+    pub owner: String,
+    /// What it allows.
+    pub role: Role,
+    /// What its secret hashes to.
+    pub hash: SecretHash,
+    /// When it was made.
+    pub created_at: Millis,
+    /// Whether it was revoked.
+    pub revoked: bool,
+}
+
+/// A worker that joins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewWorker {
+    /// Who answers for it.
+    pub owner: String,
+    /// Its credential's id; `None` where none is asked for.
+    pub credential: Option<String>,
+    /// Whether it acts as the operator.
+    pub operator: bool,
+    /// Its build.
+    pub build: String,
+}
+
+/// A worker that joined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerRecord {
+    /// The id that it was given.
+    pub id: String,
+    /// Who answers for it.
+    pub owner: String,
+    /// Whether it acts as the operator.
+    pub operator: bool,
+    /// Its build.
+    pub build: String,
+    /// On how many threads it computes, once it told.
+    pub threads: Option<u32>,
+    /// Samples a second that it measured last, once it has.
+    pub speed: Option<u64>,
+    /// How many milliseconds ago it was last heard, by the database's clock.
+    pub silent: Millis,
+    /// Whether it was told to leave.
+    pub drained: bool,
+}
+
+/// A worker with what became of its work, derived from the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerStanding {
+    /// The worker.
+    pub worker: WorkerRecord,
+    /// How many leases it holds.
+    pub leases: u64,
+    /// How many segments count with a tally of its.
+    pub accepted: u64,
+    /// How many of those another owner, or the operator, got as well.
+    pub audited: u64,
+    /// How many of its tallies differ from what counts now, or belong to an open dispute.
+    pub disagreed: u64,
+}
+
+/// A running campaign that waits to be served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// Its id.
+    pub id: String,
+    /// How many segments wait to be filled: never lent, or given or taken back.
+    pub left: u64,
+}
+
+/// A lease, as a delivery under its token meets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseRecord {
+    /// The campaign's id.
+    pub campaign: String,
+    /// Blocks in a segment of that campaign.
+    pub segment_blocks: u64,
+    /// Who answers for its worker.
+    pub owner: String,
+    /// Its worker.
+    pub worker: String,
+    /// The segments that it lent, handed in or not, ascending.
+    pub segments: Vec<Segment>,
+}
+
+/// A lease whose deadline has passed while it lends something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overdue {
+    /// The number half of its token.
+    pub sequence: i64,
+    /// The campaign's id.
+    pub campaign: String,
+    /// Its worker.
+    pub worker: String,
+    /// Who answers for that.
+    pub owner: String,
+    /// How many segments it still lends.
+    pub open: u64,
+}
+
+/// Whose tallies are taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Those of a worker.
+    Worker(String),
+    /// Those of all workers of an owner.
+    Owner(String),
+    /// Those of a build.
+    Build(String),
+    /// That of one segment.
+    Segment(Segment),
+}

@@ -1,0 +1,253 @@
+//! The service Admin.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kazoe_proto::admin as messages;
+use kazoe_proto::v1::admin_server::Admin;
+use kazoe_proto::v1::{
+    CreateTokenRequest, CreateTokenResponse, DrainRequest, DrainResponse, ImportRequest,
+    ImportResponse, ListTokensRequest, ListTokensResponse, PurgeRequest, PurgeResponse,
+    ResolveRequest, ResolveResponse, RetryRequest, RetryResponse, RevokeTokenRequest,
+    RevokeTokenResponse, WorkersRequest, WorkersResponse,
+};
+use tonic::{Request, Response, Status};
+use tracing::info;
+
+use super::Coordinator;
+use super::door::{Caller, MintError, Right, mint};
+use super::refusal::status;
+use crate::leasing::Verdict;
+use crate::ledger::{Ledger, Role, Who, Whose, WorkerStanding};
+use crate::wire;
+
+/// The service.
+#[derive(Clone, Debug)]
+pub(super) struct AdminService(pub(super) Arc<Coordinator>);
+
+impl AdminService {
+    async fn admit<T>(&self, request: &Request<T>, right: Right) -> Result<Caller, Status> {
+        self.0.door.admit(&self.0.ledger, request, right).await
+    }
+}
+
+#[tonic::async_trait]
+impl Admin for AdminService {
+    async fn workers(
+        &self,
+        request: Request<WorkersRequest>,
+    ) -> Result<Response<WorkersResponse>, Status> {
+        self.admit(&request, Right::Look).await?;
+        let workers = self.0.ledger.workers().await;
+        let workers = workers.map_err(|error| status(&error))?;
+        let workers: Vec<_> = workers.into_iter().map(worker).collect();
+        Ok(Response::new(messages::workers_response(&workers)))
+    }
+
+    async fn purge(
+        &self,
+        request: Request<PurgeRequest>,
+    ) -> Result<Response<PurgeResponse>, Status> {
+        let caller = self.admit(&request, Right::Operate).await?;
+        let purge = messages::purge(request.into_inner())?;
+        let whose = match purge.whose {
+            messages::Whose::Worker(worker) => Whose::Worker(worker),
+            messages::Whose::Owner(owner) => Whose::Owner(owner),
+            messages::Whose::Build(build) => Whose::Build(build),
+            messages::Whose::Segment(segment) => Whose::Segment(segment),
+        };
+        let ledger = &self.0.ledger;
+        let segments = ledger
+            .purge(&purge.campaign, &whose, &caller.owner, &purge.why)
+            .await
+            .map_err(|error| status(&error))?;
+        info!(
+            campaign = purge.campaign,
+            by = caller.owner,
+            segments,
+            "purged"
+        );
+        Ok(Response::new(PurgeResponse { segments }))
+    }
+
+    async fn resolve(
+        &self,
+        request: Request<ResolveRequest>,
+    ) -> Result<Response<ResolveResponse>, Status> {
+        let caller = self.admit(&request, Right::Operate).await?;
+        let message = request.into_inner();
+        let id = messages::resolved_campaign(&message)?;
+        let ledger = &self.0.ledger;
+        let campaign = ledger.campaign(&id).await;
+        let campaign = campaign.map_err(|error| status(&error))?;
+        let finished = messages::resolution(message, campaign.cut.segment_blocks)?;
+        let segment = finished.segment;
+        let who = Who {
+            owner: caller.owner,
+            worker: "operator".to_owned(),
+            build: campaign.build,
+            operator: true,
+        };
+        let verdicts = ledger.import(&id, &who, &[wire::delivery(finished)]).await;
+        let verdicts = verdicts.map_err(|error| status(&error))?;
+        if verdicts.contains(&Verdict::Stale) {
+            return Err(Status::invalid_argument(
+                "field `finished.samples`: the segment has another number of samples now",
+            ));
+        }
+        info!(
+            campaign = id,
+            segment,
+            by = who.owner,
+            "resolved by the operator"
+        );
+        Ok(Response::new(ResolveResponse {}))
+    }
+
+    async fn import(
+        &self,
+        request: Request<ImportRequest>,
+    ) -> Result<Response<ImportResponse>, Status> {
+        let caller = self.admit(&request, Right::Operate).await?;
+        let import = messages::import(request.into_inner())?;
+        let id = &import.campaign;
+        let ledger = &self.0.ledger;
+        let campaign = ledger.campaign(id).await;
+        let blocks = campaign.map_err(|error| status(&error))?.cut.segment_blocks;
+        if import.segment_blocks != blocks {
+            return Err(Status::invalid_argument(format!(
+                "field `segment_blocks`: the campaign's segments have {blocks} blocks, these {}",
+                import.segment_blocks
+            )));
+        }
+        let who = Who {
+            owner: caller.owner,
+            worker: "import".to_owned(),
+            build: import.build,
+            operator: false,
+        };
+        let segments = import.segments.into_iter();
+        let deliveries: Vec<_> = segments.map(wire::delivery).collect();
+        let verdicts = ledger.import(id, &who, &deliveries).await;
+        let verdicts = verdicts.map_err(|error| status(&error))?;
+        info!(
+            campaign = id,
+            by = who.owner,
+            segments = verdicts.len(),
+            "tallies imported"
+        );
+        let verdicts: Vec<_> = verdicts.into_iter().map(wire::verdict).collect();
+        Ok(Response::new(messages::import_response(&verdicts)))
+    }
+
+    async fn retry(
+        &self,
+        request: Request<RetryRequest>,
+    ) -> Result<Response<RetryResponse>, Status> {
+        let caller = self.admit(&request, Right::Operate).await?;
+        let (id, segment) = messages::retry(request.into_inner())?;
+        let was_set_aside = self.0.ledger.retry(&id, segment, &caller.owner).await;
+        let was_set_aside = was_set_aside.map_err(|error| status(&error))?;
+        Ok(Response::new(RetryResponse { was_set_aside }))
+    }
+
+    async fn drain(
+        &self,
+        request: Request<DrainRequest>,
+    ) -> Result<Response<DrainResponse>, Status> {
+        let caller = self.admit(&request, Right::Operate).await?;
+        let worker = messages::drained(request.into_inner())?;
+        let known = self.0.ledger.drain_worker(&worker, &caller.owner).await;
+        if !known.map_err(|error| status(&error))? {
+            let words = format!("no worker `{worker}`; `kazoe workers` lists them");
+            return Err(Status::not_found(words));
+        }
+        info!(worker, by = caller.owner, "worker told to leave");
+        Ok(Response::new(DrainResponse {}))
+    }
+
+    async fn create_token(
+        &self,
+        request: Request<CreateTokenRequest>,
+    ) -> Result<Response<CreateTokenResponse>, Status> {
+        let caller = self.admit(&request, Right::Operate).await?;
+        let (owner, role) = messages::new_token(request.into_inner())?;
+        let role = match role {
+            messages::Role::Viewer => Role::Viewer,
+            messages::Role::Worker => Role::Worker,
+            messages::Role::Operator => Role::Operator,
+        };
+        let minted = mint(&self.0.ledger, &owner, role, &caller.owner).await;
+        let minted = minted.map_err(|error| match error {
+            MintError::Random(error) => Status::internal(error.to_string()),
+            MintError::Ledger(error) => status(&error),
+        })?;
+        info!(
+            token = minted.id,
+            owner,
+            role = role.name(),
+            by = caller.owner,
+            "token made"
+        );
+        let new = messages::NewCredential {
+            id: minted.id,
+            secret: minted.token,
+        };
+        Ok(Response::new(messages::create_token_response(&new)))
+    }
+
+    async fn list_tokens(
+        &self,
+        request: Request<ListTokensRequest>,
+    ) -> Result<Response<ListTokensResponse>, Status> {
+        self.admit(&request, Right::Operate).await?;
+        let credentials = self.0.ledger.credentials().await;
+        let credentials = credentials.map_err(|error| status(&error))?;
+        let credentials = credentials.into_iter().map(|one| messages::Credential {
+            id: one.id,
+            owner: one.owner,
+            role: match one.role {
+                Role::Viewer => messages::Role::Viewer,
+                Role::Worker => messages::Role::Worker,
+                Role::Operator => messages::Role::Operator,
+            },
+            created_at: one.created_at,
+            revoked: one.revoked,
+        });
+        let credentials: Vec<_> = credentials.collect();
+        Ok(Response::new(messages::list_tokens_response(&credentials)))
+    }
+
+    async fn revoke_token(
+        &self,
+        request: Request<RevokeTokenRequest>,
+    ) -> Result<Response<RevokeTokenResponse>, Status> {
+        let caller = self.admit(&request, Right::Operate).await?;
+        let id = messages::revoked(request.into_inner())?;
+        let revoked = self.0.ledger.revoke_credential(&id, &caller.owner).await;
+        if !revoked.map_err(|error| status(&error))? {
+            return Err(Status::not_found(format!(
+                "no token `{id}` is good; `kazoe token list` lists them"
+            )));
+        }
+        info!(token = id, by = caller.owner, "token revoked");
+        Ok(Response::new(RevokeTokenResponse {}))
+    }
+}
+
+fn worker(from: WorkerStanding) -> messages::Worker {
+    let worker = from.worker;
+    messages::Worker {
+        worker: worker.id,
+        owner: worker.owner,
+        build: worker.build,
+        threads: worker.threads.unwrap_or(1),
+        samples_per_second: worker.speed,
+        leases: u32::try_from(from.leases).unwrap_or(u32::MAX),
+        silent: Duration::from_millis(worker.silent.unsigned_abs()),
+        drained: worker.drained,
+        accepted: from.accepted,
+        audited: from.audited,
+        disagreed: from.disagreed,
+    }
+}

@@ -1,0 +1,265 @@
+//! The service Campaigns.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kazoe_common::census::Witness;
+use kazoe_proto::campaigns as messages;
+use kazoe_proto::v1::campaigns_server::Campaigns;
+use kazoe_proto::v1::{
+    CampaignRecord, CampaignRef, ExportChunk, ListRequest, ListResponse, ReportResponse, Snapshot,
+    SubmitRequest, SubmitResponse,
+};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status};
+use tracing::info;
+
+use super::door::Right;
+use super::refusal::status;
+use super::{Coordinator, left};
+use crate::ledger::{self, Ledger, LedgerError, Pace};
+use crate::ledger_file::{ExportError, Pages};
+use crate::wire;
+
+/// How often a watched campaign is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Segments whose witnesses are read at a time for a report.
+const PAGE: u64 = 256;
+
+/// The service.
+#[derive(Clone, Debug)]
+pub(super) struct CampaignsService(pub(super) Arc<Coordinator>);
+
+impl CampaignsService {
+    async fn named(
+        &self,
+        request: Request<CampaignRef>,
+        right: Right,
+    ) -> Result<(String, String), Status> {
+        let door = self.0.door;
+        let caller = door.admit(&self.0.ledger, &request, right).await?;
+        Ok((messages::named(request.into_inner())?, caller.owner))
+    }
+
+    async fn set_pace(
+        &self,
+        request: Request<CampaignRef>,
+        pace: Pace,
+    ) -> Result<Response<CampaignRecord>, Status> {
+        let (id, owner) = self.named(request, Right::Operate).await?;
+        let record = self.0.ledger.set_pace(&id, pace, &owner).await;
+        let record = record.map_err(|error| status(&error))?;
+        info!(campaign = id, by = owner, "campaign {}", pace.name());
+        Ok(Response::new(messages::record_message(&wire::record(
+            &record,
+        ))))
+    }
+}
+
+impl Coordinator {
+    /// A campaign's snapshot as it goes out.
+    pub(super) async fn snapshot(&self, id: &str) -> Result<messages::Snapshot, LedgerError> {
+        let snapshot = self.ledger.snapshot(id).await?;
+        Ok(wire::snapshot(&snapshot, self.ledger.holders(id).await?))
+    }
+
+    /// The paths among the witnesses of the first segments.
+    pub(super) async fn paths(&self, id: &str, segments: u64) -> Result<Vec<Witness>, LedgerError> {
+        let mut paths = Vec::new();
+        let mut from = 0;
+        while from < segments {
+            let to = segments.min(from + PAGE);
+            let witnesses = self.ledger.witnesses(id, from..to).await?;
+            let is_path = |witness: &Witness| matches!(witness, Witness::Path { .. });
+            paths.extend(witnesses.into_iter().filter(is_path));
+            from = to;
+        }
+        Ok(paths)
+    }
+}
+
+type Answers<T> = ReceiverStream<Result<T, Status>>;
+
+#[tonic::async_trait]
+impl Campaigns for CampaignsService {
+    async fn submit(
+        &self,
+        request: Request<SubmitRequest>,
+    ) -> Result<Response<SubmitResponse>, Status> {
+        let Coordinator {
+            ledger, settings, ..
+        } = &*self.0;
+        let caller = self.0.door.admit(ledger, &request, Right::Operate).await?;
+        let submission = messages::submission(request.into_inner())?;
+        let submission = wire::submission(submission, settings.audit_millionths)?;
+        let (record, how) = ledger
+            .submit(&submission)
+            .await
+            .map_err(|error| status(&error))?;
+        info!(
+            campaign = record.id,
+            by = caller.owner,
+            samples = record.cut.samples,
+            "campaign submitted: {}",
+            how.name()
+        );
+        let answer = messages::submit_response(&wire::record(&record), wire::submitted(how));
+        Ok(Response::new(answer))
+    }
+
+    async fn get(&self, request: Request<CampaignRef>) -> Result<Response<CampaignRecord>, Status> {
+        let (id, _) = self.named(request, Right::Look).await?;
+        let record = self.0.ledger.campaign(&id).await;
+        let record = wire::record(&record.map_err(|error| status(&error))?);
+        Ok(Response::new(messages::record_message(&record)))
+    }
+
+    async fn list(&self, request: Request<ListRequest>) -> Result<Response<ListResponse>, Status> {
+        let ledger = &self.0.ledger;
+        self.0.door.admit(ledger, &request, Right::Look).await?;
+        let campaigns = ledger.campaigns().await.map_err(|error| status(&error))?;
+        let campaigns = campaigns.iter().map(wire::record);
+        Ok(Response::new(ListResponse {
+            campaigns: campaigns
+                .map(|one| messages::record_message(&one))
+                .collect(),
+        }))
+    }
+
+    async fn pause(
+        &self,
+        request: Request<CampaignRef>,
+    ) -> Result<Response<CampaignRecord>, Status> {
+        self.set_pace(request, Pace::Paused).await
+    }
+
+    async fn resume(
+        &self,
+        request: Request<CampaignRef>,
+    ) -> Result<Response<CampaignRecord>, Status> {
+        self.set_pace(request, Pace::Running).await
+    }
+
+    async fn cancel(
+        &self,
+        request: Request<CampaignRef>,
+    ) -> Result<Response<CampaignRecord>, Status> {
+        self.set_pace(request, Pace::Cancelled).await
+    }
+
+    type WatchStream = Answers<Snapshot>;
+
+    async fn watch(
+        &self,
+        request: Request<CampaignRef>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        let (id, _) = self.named(request, Right::Look).await?;
+        let (out, answers) = mpsc::channel(1);
+        let coordinator = Arc::clone(&self.0);
+        tokio::spawn(async move {
+            if let Err(error) = watch(&coordinator, &id, &out).await {
+                // Nobody listening is no matter.
+                let _ = out.send(Err(error)).await;
+            }
+        });
+        Ok(Response::new(ReceiverStream::new(answers)))
+    }
+
+    async fn report(
+        &self,
+        request: Request<CampaignRef>,
+    ) -> Result<Response<ReportResponse>, Status> {
+        let (id, _) = self.named(request, Right::Look).await?;
+        let findings = async {
+            let snapshot = self.0.snapshot(&id).await?;
+            let builds = self.0.ledger.builds(&id).await?;
+            let owners = self.0.ledger.owners(&id).await?.into_iter();
+            Ok(messages::Findings {
+                record: wire::record(&self.0.ledger.campaign(&id).await?),
+                paths: self.0.paths(&id, snapshot.prefix_segments).await?,
+                builds: builds.iter().map(wire::build_share).collect(),
+                owners: owners.map(wire::owner_share).collect(),
+                snapshot,
+            })
+        };
+        let findings = findings
+            .await
+            .map_err(|error: ledger::LedgerError| status(&error))?;
+        Ok(Response::new(messages::report_response(&findings)))
+    }
+
+    type ExportStream = Answers<ExportChunk>;
+
+    async fn export(
+        &self,
+        request: Request<CampaignRef>,
+    ) -> Result<Response<Self::ExportStream>, Status> {
+        let (id, _) = self.named(request, Right::Look).await?;
+        let (out, answers) = mpsc::channel(1);
+        let coordinator = Arc::clone(&self.0);
+        tokio::spawn(async move {
+            if let Err(error) = export(&coordinator, &id, &out).await {
+                // Nobody listening is no matter.
+                let _ = out.send(Err(error)).await;
+            }
+        });
+        Ok(Response::new(ReceiverStream::new(answers)))
+    }
+}
+
+/// Sends snapshots until the campaign is complete, nobody listens, or the coordinator leaves.
+async fn watch(
+    coordinator: &Coordinator,
+    id: &str,
+    out: &mpsc::Sender<Result<Snapshot, Status>>,
+) -> Result<(), Status> {
+    let leaving = left(coordinator.leaving.subscribe());
+    tokio::pin!(leaving);
+    let mut seen = None;
+    loop {
+        let record = coordinator.ledger.campaign(id).await;
+        let record = record.map_err(|error| status(&error))?;
+        if seen != Some((record.revision, record.cut)) {
+            let snapshot = coordinator.snapshot(id).await;
+            let snapshot = snapshot.map_err(|error| status(&error))?;
+            seen = Some((snapshot.revision, snapshot.cut));
+            let complete = snapshot.counts.accepted == snapshot.cut.segments();
+            let message = messages::snapshot_message(&snapshot);
+            if out.send(Ok(message)).await.is_err() || complete {
+                return Ok(());
+            }
+        }
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            () = out.closed() => return Ok(()),
+            () = &mut leaving => {
+                return Err(Status::unavailable("the coordinator leaves; watch again"));
+            }
+        }
+    }
+}
+
+/// Sends a ledger file in pieces.
+async fn export(
+    coordinator: &Coordinator,
+    id: &str,
+    out: &mpsc::Sender<Result<ExportChunk, Status>>,
+) -> Result<(), Status> {
+    let failed = |error: ExportError| match error {
+        ExportError::Ledger(error) => status(&error),
+        other => Status::internal(other.to_string()),
+    };
+    let pages = Pages::of(&coordinator.ledger, id).await;
+    let mut pages = pages.map_err(|error| status(&error))?;
+    while let Some(page) = pages.next().await.map_err(failed)? {
+        for text in page.chunks(messages::EXPORT_CHUNK) {
+            let text = text.to_vec();
+            if out.send(Ok(ExportChunk { text })).await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}

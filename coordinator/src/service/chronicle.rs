@@ -1,0 +1,271 @@
+//! What happens, and how far it is, for whoever reads the log for hours.
+//!
+//! It only looks at the ledger, so two coordinators on one database each tell the whole story.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kazoe_common::estimate::Report;
+use kazoe_common::estimate::numerals;
+use kazoe_common::population::Candidates;
+use tracing::{info, warn};
+
+use super::Coordinator;
+use crate::ledger::{AuditEntry, CampaignRecord, Ledger, LedgerError, Pace, Snapshot};
+use crate::progress::{self, Pulse, duration};
+
+/// How often the ledger is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// For how long a worker that holds nothing may be silent until it is taken to have left: much longer
+/// than between two of its claims.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// What is remembered of a campaign, for comparison.
+#[derive(Debug)]
+struct Seen {
+    revision: u64,
+    /// The last line of its audit log that was told.
+    audit: i64,
+    complete: bool,
+    pulse: Option<Pulse>,
+}
+
+impl Seen {
+    /// Nothing of it was told yet.
+    const NEW: Seen = Seen {
+        revision: 0,
+        audit: 0,
+        complete: false,
+        pulse: None,
+    };
+
+    /// As it is now: what happened before was told by somebody else.
+    async fn already(coordinator: &Coordinator, id: &str) -> Result<Self, LedgerError> {
+        let snapshot = coordinator.ledger.snapshot(id).await?;
+        Ok(Seen {
+            revision: snapshot.revision,
+            audit: last_audit(coordinator, id).await?,
+            complete: snapshot.is_complete(),
+            pulse: None,
+        })
+    }
+}
+
+/// What was told already.
+#[derive(Debug, Default)]
+struct Chronicle {
+    /// Whether all that was there at the beginning was looked at: what is there later, is new.
+    begun: bool,
+    campaigns: BTreeMap<String, Seen>,
+    overdue: BTreeSet<i64>,
+    silent: BTreeSet<String>,
+}
+
+/// Looks and tells until it is dropped. A database that is away is told once, and looked for again.
+pub(super) async fn keep(coordinator: Arc<Coordinator>) {
+    let mut chronicle = Chronicle::default();
+    let mut told = Instant::now();
+    let mut away = false;
+    loop {
+        let line = told.elapsed() >= coordinator.settings.rhythm;
+        if line {
+            told = Instant::now();
+        }
+        match chronicle.look(&coordinator, line).await {
+            Ok(()) => {
+                if std::mem::take(&mut away) {
+                    info!("the database answers again");
+                }
+            }
+            Err(error) if !away => {
+                away = true;
+                warn!("{error}");
+            }
+            Err(_) => {}
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+impl Chronicle {
+    async fn look(&mut self, coordinator: &Coordinator, line: bool) -> Result<(), LedgerError> {
+        for record in coordinator.ledger.campaigns().await? {
+            self.campaign(coordinator, &record, line).await?;
+        }
+        self.leases(coordinator).await?;
+        self.workers(coordinator).await?;
+        self.begun = true;
+        Ok(())
+    }
+
+    async fn campaign(
+        &mut self,
+        coordinator: &Coordinator,
+        record: &CampaignRecord,
+        line: bool,
+    ) -> Result<(), LedgerError> {
+        let ledger = &coordinator.ledger;
+        let id = record.id.as_str();
+        if !self.campaigns.contains_key(id) {
+            let seen = if self.begun {
+                Seen::NEW
+            } else {
+                Seen::already(coordinator, id).await?
+            };
+            self.campaigns.insert(id.to_owned(), seen);
+        }
+        let Some(seen) = self.campaigns.get_mut(id) else {
+            return Ok(());
+        };
+        let changed = seen.revision != record.revision;
+        let running = record.pace == Pace::Running && !seen.complete;
+        let due = changed || (line && running);
+        if !due {
+            return Ok(());
+        }
+        let snapshot = ledger.snapshot(id).await?;
+        seen.revision = snapshot.revision;
+        for entry in ledger.audit_log(id, seen.audit, 1000).await? {
+            seen.audit = entry.id;
+            tell_audit(id, &entry);
+        }
+        let was_complete = std::mem::replace(&mut seen.complete, snapshot.is_complete());
+        if snapshot.is_complete() && !was_complete {
+            tell_completion(coordinator, record, &snapshot).await?;
+        } else if line && running {
+            let there = snapshot.accepted_samples;
+            let pulse = seen.pulse.get_or_insert_with(|| Pulse::from_now(there));
+            let rate = pulse.beat(there);
+            let workers = ledger.holders(id).await?;
+            tell_progress(record, &snapshot, rate, workers);
+        }
+        Ok(())
+    }
+
+    async fn leases(&mut self, coordinator: &Coordinator) -> Result<(), LedgerError> {
+        let overdue = coordinator.ledger.overdue().await?;
+        for lease in &overdue {
+            if self.overdue.insert(lease.sequence) {
+                warn!(
+                    lease = lease.sequence,
+                    campaign = lease.campaign,
+                    worker = lease.worker,
+                    owner = lease.owner,
+                    segments = lease.open,
+                    "lease expired"
+                );
+            }
+        }
+        self.overdue
+            .retain(|told| overdue.iter().any(|lease| lease.sequence == *told));
+        Ok(())
+    }
+
+    /// A worker that holds nothing and has not been heard for a while is gone.
+    async fn workers(&mut self, coordinator: &Coordinator) -> Result<(), LedgerError> {
+        let patience = coordinator.settings.hold.max(SILENCE).as_millis();
+        for (worker, owner, silent) in coordinator.ledger.present_workers().await? {
+            if u128::from(silent.unsigned_abs()) < patience {
+                self.silent.remove(&worker);
+            } else if self.silent.insert(worker.clone()) && self.begun {
+                info!(worker, owner, "worker left");
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn last_audit(coordinator: &Coordinator, id: &str) -> Result<i64, LedgerError> {
+    let mut last = 0;
+    loop {
+        let page = coordinator.ledger.audit_log(id, last, 10_000).await?;
+        match page.last() {
+            Some(entry) => last = entry.id,
+            None => return Ok(last),
+        }
+    }
+}
+
+fn tell_audit(campaign: &str, entry: &AuditEntry) {
+    let AuditEntry {
+        segment,
+        actor,
+        action,
+        note,
+        ..
+    } = entry;
+    let what = match action.as_str() {
+        "settle" => "dispute settled",
+        "retract" => "segment taken back",
+        "recut" => "segment cut anew",
+        "set_aside" => "segment set aside",
+        "retry" => "segment brought back",
+        other => other,
+    };
+    info!(campaign, segment, by = actor, "{what}: {note}");
+}
+
+fn tell_progress(record: &CampaignRecord, snapshot: &Snapshot, rate: f64, workers: u32) {
+    let (there, wanted) = (snapshot.accepted_samples, snapshot.cut.samples);
+    let share = progress::share(there, wanted);
+    let speed = progress::speed(wanted.saturating_sub(there), rate);
+    let workers = match workers {
+        1 => "1 worker".to_owned(),
+        n => format!("{n} workers"),
+    };
+    let campaign = &record.campaign;
+    let estimate = Candidates::new(campaign.variant).map_or_else(
+        |error| error.to_string(),
+        |candidates| progress::estimate(campaign, candidates.size(), &snapshot.prefix.counted()),
+    );
+    info!(
+        campaign = record.id,
+        "{}: {share}{speed}, {workers}; {estimate}; {}",
+        campaign.variant.id,
+        progress::trust(snapshot)
+    );
+}
+
+/// The final report in short; `kazoe report` has the whole of it.
+async fn tell_completion(
+    coordinator: &Coordinator,
+    record: &CampaignRecord,
+    snapshot: &Snapshot,
+) -> Result<(), LedgerError> {
+    let id = record.id.as_str();
+    let campaign = &record.campaign;
+    let Ok(candidates) = Candidates::new(campaign.variant) else {
+        return Ok(());
+    };
+    let paths = coordinator.paths(id, snapshot.prefix.segments).await?;
+    let report = Report::new(
+        campaign,
+        candidates.size(),
+        &candidates.self_mirrored(),
+        &snapshot.prefix.counted(),
+        &paths,
+    );
+    let size = candidates.size();
+    let estimate = progress::estimate(campaign, size, &snapshot.prefix.counted());
+    let agreement = report.greatest_z().map_or_else(String::new, |z| {
+        format!("; greatest |z| {}", numerals::z_score(z))
+    });
+    let builds = coordinator.ledger.builds(id).await?;
+    let first = builds.iter().map(|build| build.first_at).min();
+    let last = builds.iter().map(|build| build.last_at).max();
+    let took = first.zip(last).map_or(0, |(first, last)| {
+        u64::try_from((last - first) / 1000).unwrap_or(0)
+    });
+    info!(
+        campaign = id,
+        digest = %snapshot.prefix.tally.digest,
+        "{} done in {}: {}; {estimate}{agreement}; {}",
+        campaign.variant.id,
+        duration(took),
+        progress::share(snapshot.accepted_samples, snapshot.cut.samples),
+        progress::trust(snapshot)
+    );
+    Ok(())
+}

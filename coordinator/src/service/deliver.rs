@@ -1,0 +1,207 @@
+//! One conversation under a lease: tallies and heartbeats in, acknowledgements and deadlines out.
+//!
+//! Each message is answered before the next is read, so what a worker may have in flight is bounded, and
+//! an answer says that what it answers is safe. Everything may be sent again on another stream.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fail::fail_point;
+use kazoe_common::census::Segment;
+use kazoe_proto::v1::{DeliverRequest, DeliverResponse};
+use kazoe_proto::work::{self as messages, Held, Notice, Report, StopReason};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tonic::{Status, Streaming};
+use tracing::{Instrument, debug, info_span, warn};
+
+use super::door::{Caller, Door};
+use super::refusal::status;
+use super::{Coordinator, left};
+use crate::leasing::Verdict;
+use crate::ledger::{LeaseRecord, Ledger, LedgerError, Pace, Token};
+use crate::wire;
+
+/// How long a coordinator that leaves still takes what arrives.
+const LAST: Duration = Duration::from_secs(2);
+
+type Out = mpsc::Sender<Result<DeliverResponse, Status>>;
+
+/// Answers until the worker is done, goes, says what cannot be, or the coordinator leaves.
+pub(super) async fn converse(
+    coordinator: Arc<Coordinator>,
+    caller: Caller,
+    mut inbound: Streaming<DeliverRequest>,
+    out: Out,
+) {
+    let leaving = left(coordinator.leaving.subscribe());
+    tokio::pin!(leaving);
+    let mut last = None;
+    let mut lease = None;
+    loop {
+        let message = tokio::select! {
+            message = inbound.message() => message,
+            () = &mut leaving, if last.is_none() => {
+                last = Some(Instant::now() + LAST);
+                continue;
+            }
+            () = until(last) => {
+                let away = Status::unavailable("the coordinator leaves; come again");
+                let _ = out.send(Err(away)).await;
+                return;
+            }
+        };
+        let Ok(Some(message)) = message else {
+            // The worker is gone, or has nothing more to say; its lease goes on until its deadline.
+            return;
+        };
+        let answer = match coordinator.answer(&caller, &mut lease, message).await {
+            Ok(Some(notice)) => Ok(messages::deliver_response(&notice)),
+            Ok(None) => return,
+            Err(refused) => Err(refused),
+        };
+        let over = answer.is_err();
+        if out.send(answer).await.is_err() || over {
+            return;
+        }
+    }
+}
+
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The lease of a conversation.
+#[derive(Debug)]
+struct Current {
+    token: Token,
+    held: Held,
+    lease: LeaseRecord,
+}
+
+impl Coordinator {
+    /// What to say to a message; nothing where the worker is done.
+    async fn answer(
+        &self,
+        caller: &Caller,
+        current: &mut Option<Current>,
+        message: DeliverRequest,
+    ) -> Result<Option<Notice>, Status> {
+        let token = messages::token_of(&message)?;
+        if current.as_ref().is_none_or(|one| one.held.token != token) {
+            *current = Some(self.find(caller, token).await?);
+        } else {
+            Door::still_admits(&self.ledger, caller).await?;
+        }
+        let Some(Current { token, held, lease }) = current.as_ref() else {
+            return Err(Status::internal("a lease that was just found"));
+        };
+        let span = info_span!(
+            "lease",
+            lease = token.sequence,
+            campaign = lease.campaign,
+            worker = lease.worker
+        );
+        let answered = match messages::report(message, held)? {
+            Report::Finished(finished) => {
+                let taken = self.take(lease, *token, finished);
+                Some(taken.instrument(span).await?)
+            }
+            Report::Heartbeat => Some(self.extend(lease, *token).instrument(span).await?),
+            Report::Done => {
+                self.end(lease, *token).instrument(span).await?;
+                None
+            }
+        };
+        Ok(answered)
+    }
+
+    /// The lease that a token names, if it is the caller's.
+    async fn find(&self, caller: &Caller, token: messages::Token) -> Result<Current, Status> {
+        let ours = wire::token_back(&token)?;
+        let lease = self.ledger.lease(ours).await;
+        let lease = lease.map_err(|error| status(&error))?;
+        if lease.owner != caller.owner {
+            return Err(Status::permission_denied("the lease is another owner's"));
+        }
+        let held = Held {
+            token,
+            segment_blocks: lease.segment_blocks,
+            segments: lease.segments.iter().copied().collect(),
+        };
+        Ok(Current {
+            token: ours,
+            held,
+            lease,
+        })
+    }
+
+    async fn take(
+        &self,
+        lease: &LeaseRecord,
+        token: Token,
+        finished: Vec<kazoe_proto::census::Finished>,
+    ) -> Result<Notice, Status> {
+        let segments: Vec<Segment> = finished.iter().map(|one| one.segment).collect();
+        let deliveries: Vec<_> = finished.into_iter().map(wire::delivery).collect();
+        let verdicts = self.ledger.deliver(token, &deliveries).await;
+        let verdicts = verdicts.map_err(|error| status(&error))?;
+        fail_point!("coordinator.deliver.committed");
+        let receipts: Vec<_> = segments.into_iter().zip(verdicts).collect();
+        for &(segment, verdict) in &receipts {
+            if verdict == Verdict::Disputed {
+                warn!(
+                    segment,
+                    owner = lease.owner,
+                    "a tally differs: the segment is disputed"
+                );
+            } else {
+                debug!(segment, verdict = verdict.name(), "tally");
+            }
+        }
+        let receipts = receipts.into_iter();
+        Ok(Notice::Acknowledged(
+            receipts
+                .map(|(segment, verdict)| (segment, wire::verdict(verdict)))
+                .collect(),
+        ))
+    }
+
+    async fn extend(&self, lease: &LeaseRecord, token: Token) -> Result<Notice, Status> {
+        let heard = self.ledger.heard_worker(&lease.worker, None, None).await;
+        heard.map_err(|error| status(&error))?;
+        let campaign = self.ledger.campaign(&lease.campaign).await;
+        if campaign.map_err(|error| status(&error))?.pace == Pace::Cancelled {
+            return Ok(Notice::Stop(StopReason::Cancelled));
+        }
+        // What a drained worker has begun is still its own.
+        match self.ledger.extend(token, self.settings.hold).await {
+            Ok(_) if self.is_drained(&lease.worker).await? => Ok(Notice::Stop(StopReason::Drained)),
+            Ok(_) => Ok(Notice::Extended(self.settings.hold)),
+            Err(LedgerError::NotHeld(_)) => Ok(Notice::Stop(StopReason::NotHeld)),
+            Err(error) => Err(status(&error)),
+        }
+    }
+
+    async fn is_drained(&self, worker: &str) -> Result<bool, Status> {
+        let worker = self.ledger.worker(worker).await;
+        let worker = worker.map_err(|error| status(&error))?;
+        Ok(worker.is_some_and(|worker| worker.drained))
+    }
+
+    async fn end(&self, lease: &LeaseRecord, token: Token) -> Result<(), Status> {
+        let ended = self.ledger.end(token).await;
+        fail_point!("coordinator.end.committed");
+        match ended {
+            Ok(0) | Err(LedgerError::NotHeld(_)) => Ok(()),
+            Ok(returned) => {
+                tracing::info!(returned, owner = lease.owner, "segments given back");
+                Ok(())
+            }
+            Err(error) => Err(status(&error)),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Who calls, by the credential alone.
+//!
+//! A credential is one line: its id, a full stop, and 64 hexadecimal digits that nobody else knows. A
+//! caller sends it with each request (`authorization: Bearer ...`). The ledger keeps the BLAKE3 hash of
+//! it; as the secret is 256 random bits, a fast hash is enough. Hashes are compared in constant time.
+
+use std::fmt;
+
+use tonic::metadata::MetadataMap;
+use tonic::{Request, Status};
+
+use super::refusal;
+use crate::ledger::{Credential, LedgerError, PostgresLedger, Role, SecretHash};
+
+/// Who is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// Whoever has a credential.
+    Credentials,
+    /// Whoever reaches the port is the operator, by the name of `local`. For one machine alone.
+    Open,
+}
+
+/// Who calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Caller {
+    /// The person or laboratory that answers for what is done.
+    pub(super) owner: String,
+    /// What is allowed.
+    pub(super) role: Role,
+    /// The credential's id, where one was asked for.
+    pub(super) credential: Option<String>,
+}
+
+/// What a call needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Right {
+    /// To look: any role.
+    Look,
+    /// To compute: a worker or the operator.
+    Compute,
+    /// To change something: the operator.
+    Operate,
+}
+
+impl Right {
+    const fn is_of(self, role: Role) -> bool {
+        match self {
+            Right::Look => true,
+            Right::Compute => matches!(role, Role::Worker | Role::Operator),
+            Right::Operate => matches!(role, Role::Operator),
+        }
+    }
+}
+
+/// A credential as it was sent: its form is right, the rest is not known yet.
+#[derive(Clone)]
+pub(super) struct Shown {
+    id: String,
+    hash: blake3::Hash,
+}
+
+/// Nothing of the secret, not even its hash.
+impl fmt::Debug for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Shown({})", self.id)
+    }
+}
+
+impl Door {
+    /// Stands before a service: a request without a well-formed credential does not reach it.
+    pub(super) fn guard(self) -> impl Fn(Request<()>) -> Result<Request<()>, Status> + Clone {
+        move |mut request| {
+            if self == Door::Credentials {
+                let shown = shown(request.metadata())?;
+                request.extensions_mut().insert(shown);
+            }
+            Ok(request)
+        }
+    }
+
+    /// Who calls, if that is allowed.
+    ///
+    /// # Errors
+    /// `Unauthenticated`, `PermissionDenied`, or what the ledger says.
+    pub(super) async fn admit<T>(
+        self,
+        ledger: &PostgresLedger,
+        request: &Request<T>,
+        right: Right,
+    ) -> Result<Caller, Status> {
+        if self == Door::Open {
+            return Ok(Caller {
+                owner: "local".to_owned(),
+                role: Role::Operator,
+                credential: None,
+            });
+        }
+        let shown = request
+            .extensions()
+            .get::<Shown>()
+            .ok_or_else(|| Status::unauthenticated(MISSING))?;
+        let stored = ledger.credential(&shown.id).await;
+        let stored = stored.map_err(|error| refusal::status(&error))?;
+        let stored = stored
+            .filter(|stored| blake3::Hash::from_bytes(stored.hash) == shown.hash && !stored.revoked)
+            .ok_or_else(|| Status::unauthenticated(WRONG))?;
+        if !right.is_of(stored.role) {
+            return Err(Status::permission_denied(format!(
+                "the token {} is a {}'s, and this needs {}",
+                stored.id,
+                stored.role.name(),
+                match right {
+                    Right::Look => "any",
+                    Right::Compute => "a worker's",
+                    Right::Operate => "an operator's",
+                }
+            )));
+        }
+        Ok(Caller {
+            owner: stored.owner,
+            role: stored.role,
+            credential: Some(stored.id),
+        })
+    }
+
+    /// Whether a caller's credential is still good, long after it was let in.
+    ///
+    /// # Errors
+    /// `Unauthenticated`, or what the ledger says.
+    pub(super) async fn still_admits(
+        ledger: &PostgresLedger,
+        caller: &Caller,
+    ) -> Result<(), Status> {
+        let Some(id) = &caller.credential else {
+            return Ok(());
+        };
+        let stored = ledger.credential(id).await;
+        match stored.map_err(|error| refusal::status(&error))? {
+            Some(Credential { revoked: false, .. }) => Ok(()),
+            _ => Err(Status::unauthenticated(WRONG)),
+        }
+    }
+}
+
+const MISSING: &str = "no token was sent; make one with `kazoe token create` and name its file with \
+                       --token-file";
+
+const WRONG: &str = "the token is not known here, or was revoked";
+
+fn shown(metadata: &MetadataMap) -> Result<Shown, Status> {
+    let header = metadata
+        .get("authorization")
+        .ok_or_else(|| Status::unauthenticated(MISSING))?;
+    let (id, secret) = header
+        .to_str()
+        .ok()
+        .and_then(|header| header.strip_prefix("Bearer "))
+        .and_then(|token| token.split_once('.'))
+        .filter(|(id, secret)| id.len() <= 64 && secret.len() == SECRET_DIGITS)
+        .ok_or_else(|| Status::unauthenticated("what was sent is no token of Kazoe's"))?;
+    Ok(Shown {
+        id: id.to_owned(),
+        hash: blake3::hash(secret.as_bytes()),
+    })
+}
+
+const SECRET_DIGITS: usize = 64;
+
+/// A credential just made, with its secret: told once and never again.
+pub struct Minted {
+    /// Names it.
+    pub id: String,
+    /// The whole line that a caller sends.
+    pub token: String,
+}
+
+/// Nothing of the secret.
+impl fmt::Debug for Minted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Minted")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Makes a credential and keeps its hash.
+///
+/// # Errors
+/// If the system gives no random bits, or what the ledger says.
+pub async fn mint(
+    ledger: &PostgresLedger,
+    owner: &str,
+    role: Role,
+    by: &str,
+) -> Result<Minted, MintError> {
+    loop {
+        let id = format!("t-{}", random_hex::<4>()?);
+        let secret = random_hex::<32>()?;
+        let hash: SecretHash = *blake3::hash(secret.as_bytes()).as_bytes();
+        if ledger.add_credential(&id, owner, role, &hash, by).await? {
+            let token = format!("{id}.{secret}");
+            return Ok(Minted { id, token });
+        }
+    }
+}
+
+/// So many random bytes as hexadecimal digits.
+///
+/// # Errors
+/// If the system gives none.
+pub(super) fn random_hex<const BYTES: usize>() -> Result<String, getrandom::Error> {
+    let mut bytes = [0; BYTES];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Why no credential was made.
+#[derive(Debug)]
+pub enum MintError {
+    /// The system gives no random bits.
+    Random(getrandom::Error),
+    /// The ledger did not keep it.
+    Ledger(LedgerError),
+}
+
+impl From<getrandom::Error> for MintError {
+    fn from(error: getrandom::Error) -> Self {
+        MintError::Random(error)
+    }
+}
+
+impl From<LedgerError> for MintError {
+    fn from(error: LedgerError) -> Self {
+        MintError::Ledger(error)
+    }
+}
+
+impl fmt::Display for MintError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MintError::Random(error) => write!(f, "the system gives no random bits: {error}"),
+            MintError::Ledger(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for MintError {}

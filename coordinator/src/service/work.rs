@@ -1,0 +1,236 @@
+//! The service Work: joining and claiming. [`deliver`](super::deliver) is the rest of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fail::fail_point;
+use kazoe_common::census::{Block, Campaign, Tally};
+use kazoe_proto::v1::work_server::Work;
+use kazoe_proto::v1::{
+    ClaimRequest, ClaimResponse, DeliverRequest, DeliverResponse, JoinRequest, JoinResponse,
+};
+use kazoe_proto::work as messages;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+use tracing::{debug, info, warn};
+
+use super::Coordinator;
+use super::deliver::converse;
+use super::door::{Caller, Door, Right, random_hex};
+use super::refusal::status;
+use crate::leasing::{self, Millis};
+use crate::ledger::{self, Ledger, LedgerError, NewWorker, Queued, Role, Who, WorkerRecord};
+use crate::tally_text;
+use crate::wire;
+
+/// When a worker that got nothing should ask again, at the latest.
+const LATER: Duration = Duration::from_secs(2);
+
+/// At most so many leases are lent to one worker: the two that it needs, and as many again whose answer
+/// may have been lost on its way.
+const MOST_LEASES: u64 = 4;
+
+/// The service.
+#[derive(Clone, Debug)]
+pub(super) struct WorkService(pub(super) Arc<Coordinator>);
+
+#[tonic::async_trait]
+impl Work for WorkService {
+    async fn join(&self, request: Request<JoinRequest>) -> Result<Response<JoinResponse>, Status> {
+        let door = self.0.door;
+        let caller = door.admit(&self.0.ledger, &request, Right::Compute).await?;
+        let join = messages::join(request.into_inner())?;
+        if let Err(why) = welcome(&join, &self.0.settings.known) {
+            warn!(
+                owner = caller.owner,
+                build = join.build,
+                "worker refused: {why}"
+            );
+            return Err(Status::failed_precondition(why));
+        }
+        let worker = self.0.enter(&caller, &join.build).await?;
+        info!(
+            worker,
+            owner = caller.owner,
+            build = join.build,
+            "worker joined"
+        );
+        Ok(Response::new(messages::join_response(&messages::Joined {
+            worker,
+            heartbeat: self.0.heartbeat(),
+            owner: caller.owner,
+        })))
+    }
+
+    async fn claim(
+        &self,
+        request: Request<ClaimRequest>,
+    ) -> Result<Response<ClaimResponse>, Status> {
+        let door = self.0.door;
+        let caller = door.admit(&self.0.ledger, &request, Right::Compute).await?;
+        let claim = messages::claim(request.into_inner())?;
+        let offer = self.0.offer(&caller, &claim).await?;
+        Ok(Response::new(messages::claim_response(&offer)))
+    }
+
+    type DeliverStream = ReceiverStream<Result<DeliverResponse, Status>>;
+
+    async fn deliver(
+        &self,
+        request: Request<Streaming<DeliverRequest>>,
+    ) -> Result<Response<Self::DeliverStream>, Status> {
+        let door = self.0.door;
+        let caller = door.admit(&self.0.ledger, &request, Right::Compute).await?;
+        let (out, answers) = mpsc::channel(1);
+        let coordinator = Arc::clone(&self.0);
+        tokio::spawn(converse(coordinator, caller, request.into_inner(), out));
+        Ok(Response::new(ReceiverStream::new(answers)))
+    }
+}
+
+/// Whether a worker speaks our protocol and counts as we do; if not, why, with both values.
+fn welcome(
+    join: &messages::Join,
+    known: &[(Campaign, BTreeMap<Block, Tally>)],
+) -> Result<(), String> {
+    if join.protocol != messages::PROTOCOL {
+        return Err(format!(
+            "the worker speaks version {} of the protocol, the coordinator version {}; use builds of \
+             the same release",
+            join.protocol,
+            messages::PROTOCOL
+        ));
+    }
+    for (campaign, tallies) in known {
+        let name = campaign.canonical();
+        let shown = join.self_tests.iter().find(|(other, _)| other == campaign);
+        let Some((_, shown)) = shown else {
+            return Err(format!(
+                "the worker shows no self-test of [{name}]; use builds of the same release"
+            ));
+        };
+        for (block, tally) in tallies {
+            let theirs = shown.get(block);
+            if theirs != Some(tally) {
+                return Err(format!(
+                    "the worker counts otherwise: of block {block} of [{name}] it gets [{}], the \
+                     coordinator [{}]; use builds of the same release, and if they are, do not trust \
+                     that machine",
+                    theirs.map_or_else(|| "nothing".to_owned(), tally_text::write),
+                    tally_text::write(tally)
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Coordinator {
+    /// Gives a worker an id.
+    async fn enter(&self, caller: &Caller, build: &str) -> Result<String, Status> {
+        let new = NewWorker {
+            owner: caller.owner.clone(),
+            credential: caller.credential.clone(),
+            operator: caller.role == Role::Operator,
+            build: build.to_owned(),
+        };
+        loop {
+            let random = random_hex::<3>().map_err(|error| Status::internal(error.to_string()))?;
+            let id = format!("w-{random}");
+            let entered = self.ledger.join_worker(&id, &new).await;
+            if entered.map_err(|error| status(&error))? {
+                return Ok(id);
+            }
+        }
+    }
+
+    async fn offer(
+        &self,
+        caller: &Caller,
+        claim: &messages::Claim,
+    ) -> Result<messages::Offer, Status> {
+        let worker = self.ledger.worker(&claim.worker).await;
+        let worker = worker.map_err(|error| status(&error))?.ok_or_else(|| {
+            Status::not_found(format!("no worker `{}` is known; join again", claim.worker))
+        })?;
+        if worker.owner != caller.owner {
+            return Err(Status::permission_denied(format!(
+                "the worker {} is not of {}",
+                worker.id, caller.owner
+            )));
+        }
+        if worker.drained {
+            return Ok(messages::Offer::Leave);
+        }
+        self.ledger
+            .heard_worker(&worker.id, Some(claim.threads), claim.samples_per_second)
+            .await
+            .map_err(|error| status(&error))?;
+        let held = self.ledger.leases_of(&worker.id).await;
+        let held = held.map_err(|error| status(&error))?;
+        if self.is_leaving() || held >= MOST_LEASES {
+            return Ok(messages::Offer::Later(self.later()));
+        }
+        let lease = self.lend(worker, claim.samples_per_second).await;
+        let lease = lease.map_err(|error| status(&error))?;
+        if let Some((_, lease)) = &lease
+            && let Err(revoked) = Door::still_admits(&self.ledger, caller).await
+        {
+            // Its token was revoked meanwhile, and maybe before this lease could be found.
+            let ended = self.ledger.end(lease.token).await;
+            debug!(?ended, "a lease to a revoked token");
+            return Err(revoked);
+        }
+        Ok(match lease {
+            Some((campaign, lease)) => messages::Offer::Lease(messages::Lease {
+                token: wire::token(lease.token)?,
+                cut: campaign.cut,
+                campaign: campaign.campaign,
+                segments: lease.segments.iter().map(|lent| lent.segment).collect(),
+                hold: self.settings.hold,
+            }),
+            None => messages::Offer::Later(self.later()),
+        })
+    }
+
+    /// When to ask again: what a lost worker held is found by whoever asks, so not long after its deadline.
+    fn later(&self) -> Duration {
+        LATER.min(self.heartbeat())
+    }
+
+    /// Lends segments of the first campaign that has any for this worker.
+    async fn lend(
+        &self,
+        worker: WorkerRecord,
+        speed: Option<u64>,
+    ) -> Result<Option<(ledger::CampaignRecord, ledger::Lease)>, LedgerError> {
+        let who = Who {
+            owner: worker.owner,
+            worker: worker.id,
+            build: worker.build,
+            operator: worker.operator,
+        };
+        let patience = Millis::try_from(self.settings.hold.as_millis()).unwrap_or(Millis::MAX);
+        let workers = self.ledger.heard_lately(patience).await?;
+        for Queued { id, left } in self.ledger.queue().await? {
+            let campaign = self.ledger.campaign(&id).await?;
+            let samples = campaign.cut.segment_samples();
+            let want = leasing::size(speed, samples, self.settings.lease, left, workers);
+            let hold = self.settings.hold;
+            if let Some(lease) = self.ledger.claim(&id, &who, want, hold).await? {
+                fail_point!("coordinator.claim.committed");
+                debug!(
+                    campaign = id,
+                    worker = who.worker,
+                    lease = lease.token.sequence,
+                    segments = lease.segments.len(),
+                    "lent"
+                );
+                return Ok(Some((campaign, lease)));
+            }
+        }
+        Ok(None)
+    }
+}

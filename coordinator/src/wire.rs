@@ -1,0 +1,254 @@
+//! The ledger's values as [`kazoe_proto`] says them, and back. Nothing is decided here, and nothing is
+//! lost: `proto` checked what comes in.
+
+use kazoe_common::census::Cut;
+use kazoe_proto::{campaigns, census, work};
+
+use crate::leasing::Verdict;
+use crate::ledger::{
+    BuildShare, CampaignRecord, Counts, Delivery, OwnerShare, Pace, Prefix, SelfTest, Service,
+    Snapshot, Submission, Submitted, Token,
+};
+
+/// A submission, of which `audit_millionths` of the segments are computed twice.
+///
+/// # Errors
+/// If samples and segment size make no cut.
+pub fn submission(
+    from: campaigns::Submission,
+    audit_millionths: u32,
+) -> Result<Submission, kazoe_proto::Invalid> {
+    let campaigns::Target::Samples(samples) = from.target;
+    let cut = Cut::new(samples, from.segment_blocks)
+        .map_err(|error| kazoe_proto::Invalid::new("samples", error.to_string()))?;
+    let self_tests = from.self_tests.into_iter();
+    Ok(Submission {
+        campaign: from.campaign,
+        cut,
+        self_tests: self_tests
+            .map(|(block, tally)| SelfTest { block, tally })
+            .collect(),
+        build: from.build,
+        service: Service {
+            priority: from.priority,
+            audit_millionths,
+        },
+    })
+}
+
+/// What a submission did.
+#[must_use]
+pub const fn submitted(from: Submitted) -> campaigns::Submitted {
+    match from {
+        Submitted::New => campaigns::Submitted::New,
+        Submitted::Existing => campaigns::Submitted::Existing,
+        Submitted::Extended { from } => campaigns::Submitted::Extended { from },
+        Submitted::Fewer { asked } => campaigns::Submitted::Fewer { asked },
+    }
+}
+
+/// A campaign's record.
+#[must_use]
+pub fn record(from: &CampaignRecord) -> campaigns::Record {
+    campaigns::Record {
+        campaign: from.campaign.clone(),
+        cut: from.cut,
+        pace: match from.pace {
+            Pace::Running => campaigns::Pace::Running,
+            Pace::Paused => campaigns::Pace::Paused,
+            Pace::Cancelled => campaigns::Pace::Cancelled,
+        },
+        build: from.build.clone(),
+        submitted_at: from.submitted_at,
+        revision: from.revision,
+    }
+}
+
+/// A campaign's record, back.
+#[must_use]
+pub fn record_back(from: campaigns::Record) -> CampaignRecord {
+    CampaignRecord {
+        id: from.campaign.id(),
+        campaign: from.campaign,
+        cut: from.cut,
+        pace: match from.pace {
+            campaigns::Pace::Running => Pace::Running,
+            campaigns::Pace::Paused => Pace::Paused,
+            campaigns::Pace::Cancelled => Pace::Cancelled,
+        },
+        build: from.build,
+        submitted_at: from.submitted_at,
+        revision: from.revision,
+    }
+}
+
+/// A snapshot, and how many workers hold leases of the campaign.
+#[must_use]
+pub fn snapshot(from: &Snapshot, workers: u32) -> campaigns::Snapshot {
+    let counts = &from.counts;
+    campaigns::Snapshot {
+        campaign: from.campaign.clone(),
+        cut: from.cut,
+        revision: from.revision,
+        prefix_segments: from.prefix.segments,
+        set_aside_samples: from.prefix.set_aside_samples,
+        tally: from.prefix.tally.clone(),
+        counts: campaigns::Counts {
+            accepted: counts.accepted,
+            disputed: counts.disputed,
+            set_aside: counts.set_aside,
+            leased: counts.leased,
+            returned: counts.returned,
+            retracted: counts.retracted,
+            unleased: counts.unleased,
+        },
+        accepted_samples: from.accepted_samples,
+        audited: from.audited,
+        workers,
+    }
+}
+
+/// A snapshot, back.
+#[must_use]
+pub fn snapshot_back(from: campaigns::Snapshot) -> Snapshot {
+    let cut = from.cut;
+    let counts = from.counts;
+    Snapshot {
+        campaign: from.campaign,
+        cut,
+        revision: from.revision,
+        prefix: Prefix {
+            segments: from.prefix_segments,
+            samples: cut
+                .samples
+                .min(from.prefix_segments * cut.segment_samples()),
+            set_aside_samples: from.set_aside_samples,
+            tally: from.tally,
+        },
+        counts: Counts {
+            accepted: counts.accepted,
+            disputed: counts.disputed,
+            set_aside: counts.set_aside,
+            leased: counts.leased,
+            returned: counts.returned,
+            retracted: counts.retracted,
+            unleased: counts.unleased,
+        },
+        accepted_samples: from.accepted_samples,
+        audited: from.audited,
+    }
+}
+
+/// What a build contributed.
+#[must_use]
+pub fn build_share(from: &BuildShare) -> campaigns::BuildShare {
+    campaigns::BuildShare {
+        build: from.build.clone(),
+        segments: from.segments,
+        first_at: from.first_at,
+        last_at: from.last_at,
+    }
+}
+
+/// What a build contributed, back.
+#[must_use]
+pub fn build_share_back(from: campaigns::BuildShare) -> BuildShare {
+    BuildShare {
+        build: from.build,
+        segments: from.segments,
+        first_at: from.first_at,
+        last_at: from.last_at,
+    }
+}
+
+/// What an owner contributed.
+#[must_use]
+pub fn owner_share(from: OwnerShare) -> campaigns::OwnerShare {
+    campaigns::OwnerShare {
+        owner: from.owner,
+        segments: from.segments,
+        samples: from.samples,
+        reachable: from.reachable,
+        audited: from.audited,
+        disagreed: from.disagreed,
+        core_seconds: from.core_seconds,
+    }
+}
+
+/// What an owner contributed, back.
+#[must_use]
+pub fn owner_share_back(from: campaigns::OwnerShare) -> OwnerShare {
+    OwnerShare {
+        owner: from.owner,
+        segments: from.segments,
+        samples: from.samples,
+        reachable: from.reachable,
+        audited: from.audited,
+        disagreed: from.disagreed,
+        core_seconds: from.core_seconds,
+    }
+}
+
+/// A finished segment.
+#[must_use]
+pub fn delivery(from: census::Finished) -> Delivery {
+    Delivery {
+        segment: from.segment,
+        samples: from.samples,
+        tally: from.tally,
+        witnesses: from.witnesses,
+    }
+}
+
+/// What became of a tally.
+#[must_use]
+pub const fn verdict(from: Verdict) -> work::Verdict {
+    match from {
+        Verdict::Accepted => work::Verdict::Accepted,
+        Verdict::Repeat => work::Verdict::Repeat,
+        Verdict::Audit => work::Verdict::Audit,
+        Verdict::Disputed => work::Verdict::Disputed,
+        Verdict::Stale => work::Verdict::Stale,
+    }
+}
+
+/// What became of a tally, back.
+#[must_use]
+pub const fn verdict_back(from: work::Verdict) -> Verdict {
+    match from {
+        work::Verdict::Accepted => Verdict::Accepted,
+        work::Verdict::Repeat => Verdict::Repeat,
+        work::Verdict::Audit => Verdict::Audit,
+        work::Verdict::Disputed => Verdict::Disputed,
+        work::Verdict::Stale => Verdict::Stale,
+    }
+}
+
+/// What a submission did, back.
+#[must_use]
+pub const fn submitted_back(from: campaigns::Submitted) -> Submitted {
+    match from {
+        campaigns::Submitted::New => Submitted::New,
+        campaigns::Submitted::Existing => Submitted::Existing,
+        campaigns::Submitted::Extended { from } => Submitted::Extended { from },
+        campaigns::Submitted::Fewer { asked } => Submitted::Fewer { asked },
+    }
+}
+
+/// A token on the wire.
+///
+/// # Errors
+/// None in truth: every token of the ledger's has that form.
+pub fn token(from: Token) -> Result<work::Token, kazoe_proto::Invalid> {
+    work::Token::parse("token", &from.to_string())
+}
+
+/// A token of the ledger's.
+///
+/// # Errors
+/// If its number is greater than any of the ledger's.
+pub fn token_back(from: &work::Token) -> Result<Token, kazoe_proto::Invalid> {
+    from.as_str()
+        .parse()
+        .map_err(|error| kazoe_proto::Invalid::new("token", format!("{error}")))
+}

@@ -1,0 +1,163 @@
+//! How a program reaches a coordinator: address, certificates, token.
+
+use std::fmt;
+use std::time::Duration;
+
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::service::Interceptor;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::{Request, Status};
+
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// How often a silent connection is asked whether it still lives, and how long it may take to answer.
+const KEEP_ALIVE: (Duration, Duration) = (Duration::from_secs(20), Duration::from_secs(20));
+
+/// A channel that shows a token with each request.
+pub type Wire = InterceptedService<Channel, Bearer>;
+
+/// Where a coordinator is, and what is shown to it.
+#[derive(Clone, Default)]
+pub struct Link {
+    /// `http://HOST:PORT`, or `https://HOST:PORT` with TLS.
+    pub url: String,
+    /// PEM: whom to believe instead of the system's authorities.
+    pub authority: Option<Vec<u8>>,
+    /// PEM: a certificate and its key, where the coordinator asks for one.
+    pub certificate: Option<(Vec<u8>, Vec<u8>)>,
+    /// The token, one line.
+    pub token: Option<String>,
+}
+
+/// No secret of it.
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link")
+            .field("url", &self.url)
+            .field("token", &self.token.as_ref().map(|_| "..."))
+            .finish_non_exhaustive()
+    }
+}
+
+impl Link {
+    /// A channel that connects when it is needed, and again when it was lost.
+    ///
+    /// # Errors
+    /// If the address, a certificate or the token cannot be one.
+    pub fn open(&self) -> Result<Wire, LinkError> {
+        let bearer = Bearer::new(self.token.as_deref())?;
+        let secure = self.url.starts_with("https://");
+        if !secure && !self.url.starts_with("http://") {
+            return Err(LinkError::Address(self.url.clone()));
+        }
+        let endpoint = Endpoint::from_shared(self.url.clone());
+        let mut endpoint = endpoint
+            .map_err(|_| LinkError::Address(self.url.clone()))?
+            .connect_timeout(CONNECT)
+            .http2_keep_alive_interval(KEEP_ALIVE.0)
+            .keep_alive_timeout(KEEP_ALIVE.1)
+            .keep_alive_while_idle(true)
+            .tcp_nodelay(true);
+        if secure {
+            let mut tls = ClientTlsConfig::new();
+            tls = match &self.authority {
+                Some(authority) => tls.ca_certificate(Certificate::from_pem(authority)),
+                None => tls.with_native_roots(),
+            };
+            if let Some((certificate, key)) = &self.certificate {
+                tls = tls.identity(Identity::from_pem(certificate, key));
+            }
+            endpoint = endpoint.tls_config(tls).map_err(LinkError::Tls)?;
+        }
+        Ok(InterceptedService::new(endpoint.connect_lazy(), bearer))
+    }
+}
+
+/// Shows the token with each request.
+#[derive(Clone, Debug)]
+pub struct Bearer(Option<MetadataValue<Ascii>>);
+
+impl Bearer {
+    fn new(token: Option<&str>) -> Result<Self, LinkError> {
+        let Some(token) = token else {
+            return Ok(Bearer(None));
+        };
+        let value = format!("Bearer {}", token.trim());
+        let mut value: MetadataValue<Ascii> = value.parse().map_err(|_| LinkError::Token)?;
+        // It stays out of logs, and of HTTP/2's tables.
+        value.set_sensitive(true);
+        Ok(Bearer(Some(value)))
+    }
+}
+
+impl Interceptor for Bearer {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        if let Some(token) = &self.0 {
+            request
+                .metadata_mut()
+                .insert("authorization", token.clone());
+        }
+        Ok(request)
+    }
+}
+
+/// Why a coordinator cannot be reached as told.
+#[derive(Debug)]
+pub enum LinkError {
+    /// The text is no address.
+    Address(String),
+    /// The certificates make no sense.
+    Tls(tonic::transport::Error),
+    /// The token has characters that none has.
+    Token,
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LinkError::Address(url) => write!(
+                f,
+                "`{url}` is not the address of a coordinator; it looks like http://HOST:7273, or \
+                 https://HOST:7273 with TLS"
+            ),
+            LinkError::Tls(error) => write!(f, "the certificates cannot be used: {error:?}"),
+            LinkError::Token => write!(
+                f,
+                "the token cannot be one: it is one line, as `kazoe token create` printed it"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for LinkError {}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bearer, Link, LinkError};
+
+    #[test]
+    fn a_token_stays_out_of_what_is_printed() {
+        let link = Link {
+            url: "http://127.0.0.1:1".to_owned(),
+            token: Some("t-1.hush".to_owned()),
+            ..Link::default()
+        };
+        assert!(!format!("{link:?}").contains("hush"), "{link:?}");
+        let bearer = Bearer::new(link.token.as_deref()).unwrap();
+        assert!(!format!("{bearer:?}").contains("hush"), "{bearer:?}");
+        assert!(matches!(Bearer::new(Some("a\nb")), Err(LinkError::Token)));
+    }
+
+    #[test]
+    fn an_address_names_its_scheme() {
+        for url in ["127.0.0.1:7273", "ftp://x", "", "http://"] {
+            let link = Link {
+                url: url.to_owned(),
+                ..Link::default()
+            };
+            assert!(matches!(link.open(), Err(LinkError::Address(_))), "{url}");
+        }
+    }
+}

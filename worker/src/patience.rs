@@ -1,0 +1,124 @@
+//! Which refusals pass, and how long to wait: a coordinator may be away for hours.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tonic::{Code, Status};
+use tracing::{info, warn};
+
+use crate::stop::{Order, Stop};
+
+/// The longest wait after the first failure; it doubles up to [`LONGEST`]. Each wait is a random part of
+/// it, so that many workers do not come back at once.
+const FIRST: Duration = Duration::from_millis(500);
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// How often somebody who waits looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Whether the same request may go well later.
+#[must_use]
+pub fn passes(status: &Status) -> bool {
+    matches!(
+        status.code(),
+        Code::Unavailable
+            | Code::DeadlineExceeded
+            | Code::Cancelled
+            | Code::Unknown
+            | Code::Internal
+            | Code::ResourceExhausted
+            | Code::Aborted
+    )
+}
+
+/// Waits between the attempts of one worker.
+#[derive(Debug)]
+pub struct Patience {
+    stop: Arc<Stop>,
+    /// Since when the coordinator has been away, and how often it was tried.
+    away: Option<(Instant, u32)>,
+}
+
+impl Patience {
+    /// Of a worker that leaves when it is told to.
+    #[must_use]
+    pub const fn new(stop: Arc<Stop>) -> Self {
+        Patience { stop, away: None }
+    }
+
+    /// Tells that an attempt went well.
+    pub fn succeed(&mut self) {
+        if let Some((since, _)) = self.away.take() {
+            let seconds = since.elapsed().as_secs();
+            info!(seconds, "the coordinator answers again");
+        }
+    }
+
+    /// Waits after an attempt that failed.
+    ///
+    /// # Errors
+    /// The status, if trying again would change nothing, or nobody may wait any more.
+    pub async fn wait(&mut self, status: Status) -> Result<(), Status> {
+        if !passes(&status) || self.stop.order() == Order::Leave {
+            return Err(status);
+        }
+        let (since, tries) = self.away.unwrap_or((Instant::now(), 0));
+        if tries == 0 {
+            warn!(
+                why = status.message(),
+                "the coordinator does not answer; trying again until it does"
+            );
+        }
+        self.away = Some((since, tries.saturating_add(1)));
+        let until = Instant::now() + jittered(tries);
+        let before = self.stop.order();
+        while Instant::now() < until && self.stop.order() == before {
+            tokio::time::sleep(LOOK).await;
+        }
+        if self.stop.order() == Order::Leave {
+            return Err(status);
+        }
+        Ok(())
+    }
+}
+
+/// A random part of the longest wait after so many failures, a tenth at least.
+fn jittered(tries: u32) -> Duration {
+    let most = FIRST
+        .saturating_mul(2_u32.saturating_pow(tries.min(16)))
+        .min(LONGEST);
+    // Keyed anew each time by the system's randomness.
+    let random = RandomState::new().hash_one(tries);
+    let tenths = 1 + u32::try_from(random % 10).unwrap_or(0);
+    most * tenths / 10
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_and_are_bounded() {
+        for tries in 0..40 {
+            let most = FIRST.saturating_mul(1 << tries.min(12)).min(LONGEST);
+            let wait = jittered(tries);
+            assert!(wait <= most && wait >= most / 10, "{tries}: {wait:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_does_not_pass_is_not_waited_for() {
+        let stop = Arc::new(Stop::new());
+        let mut patience = Patience::new(Arc::clone(&stop));
+        let refused = Status::permission_denied("no");
+        assert_eq!(
+            patience.wait(refused).await.unwrap_err().code(),
+            Code::PermissionDenied
+        );
+        patience.wait(Status::unavailable("away")).await.unwrap();
+        stop.request();
+        stop.request();
+        assert!(patience.wait(Status::unavailable("away")).await.is_err());
+    }
+}

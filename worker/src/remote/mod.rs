@@ -1,0 +1,406 @@
+//! A coordinator on a network as the desk that a session goes to.
+//!
+//! What fails and may pass is tried again for as long as it takes ([`Patience`]); everything may be sent
+//! twice. Nothing is written down here: what was not acknowledged when the worker must leave is computed
+//! again by somebody.
+
+mod batches;
+mod conversation;
+mod tale;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fail::fail_point;
+use kazoe_common::census::{Campaign, Counter, Segment};
+use kazoe_proto::Invalid;
+use kazoe_proto::v1::work_client::WorkClient;
+use kazoe_proto::work::{self as messages, Joined, Notice, Report, Token, Verdict};
+use tonic::{Code, Status};
+use tracing::{info, warn};
+
+use batches::batches;
+use conversation::{Conversation, soon};
+pub use tale::Tale;
+
+use crate::desk::{Desk, Finished, Job, LeaseNumber, Offer, Receipt, Wish};
+use crate::link::{Link, LinkError, Wire};
+use crate::patience::Patience;
+use crate::proof::Tallies;
+use crate::stop::{Order, Stop};
+
+/// How long to wait before looking at the machine's load again.
+const BUSY: Duration = Duration::from_secs(20);
+
+/// What a worker is and how it behaves.
+#[derive(Clone, Debug)]
+pub struct Habits {
+    /// Its build in a word for people.
+    pub build: String,
+    /// On how many threads it computes.
+    pub threads: u32,
+    /// Whether it leaves after one lease.
+    pub once: bool,
+    /// After how long without work it leaves.
+    pub idle_exit: Option<Duration>,
+    /// Above which load of the machine, its own threads left out, it asks for nothing.
+    pub most_load: Option<f64>,
+}
+
+/// A lease that is held.
+#[derive(Debug)]
+struct Held {
+    token: Token,
+    segments: BTreeSet<Segment>,
+    conversation: Option<Conversation>,
+}
+
+/// A coordinator as a desk.
+#[derive(Debug)]
+pub struct RemoteDesk {
+    work: WorkClient<Wire>,
+    habits: Habits,
+    proof: Tallies,
+    stop: Arc<Stop>,
+    patience: Patience,
+    joined: Option<Joined>,
+    counters: BTreeMap<String, Arc<Counter>>,
+    leases: BTreeMap<LeaseNumber, Held>,
+    claimed: LeaseNumber,
+    idle_since: Instant,
+    tale: Arc<Tale>,
+}
+
+impl RemoteDesk {
+    /// Reaches no one yet. `proof` is shown on joining.
+    ///
+    /// # Errors
+    /// If the link makes no sense.
+    pub fn new(
+        link: &Link,
+        habits: Habits,
+        proof: Tallies,
+        stop: Arc<Stop>,
+    ) -> Result<Self, LinkError> {
+        Ok(RemoteDesk {
+            work: WorkClient::new(link.open()?),
+            habits,
+            proof,
+            patience: Patience::new(Arc::clone(&stop)),
+            stop,
+            joined: None,
+            counters: BTreeMap::new(),
+            leases: BTreeMap::new(),
+            claimed: 0,
+            idle_since: Instant::now(),
+            tale: Arc::default(),
+        })
+    }
+
+    /// What became of what it hands in.
+    #[must_use]
+    pub fn tale(&self) -> Arc<Tale> {
+        Arc::clone(&self.tale)
+    }
+
+    async fn try_join(&mut self) -> Result<Joined, Status> {
+        let join = messages::Join {
+            protocol: messages::PROTOCOL,
+            build: self.habits.build.clone(),
+            self_tests: self.proof.clone(),
+        };
+        let answer = soon(self.work.join(messages::join_request(&join))).await?;
+        let joined = messages::joined(answer.into_inner()).map_err(odd)?;
+        info!(
+            worker = joined.worker,
+            owner = joined.owner,
+            threads = self.habits.threads,
+            "joined"
+        );
+        Ok(joined)
+    }
+
+    async fn try_claim(&mut self, wish: Wish) -> Result<messages::Offer, Status> {
+        let joined = match self.joined.clone() {
+            Some(joined) => joined,
+            None => self.try_join().await?,
+        };
+        self.joined = Some(joined.clone());
+        let claim = messages::Claim {
+            worker: joined.worker,
+            threads: self.habits.threads,
+            samples_per_second: wish.samples_per_second.filter(|&speed| speed > 0),
+        };
+        let answer = soon(self.work.claim(messages::claim_request(&claim))).await;
+        if let Err(status) = &answer
+            && status.code() == Code::NotFound
+        {
+            // Its database was restored from an older backup: we are new to it.
+            self.joined = None;
+            return Err(Status::unavailable(status.message()));
+        }
+        messages::offer(answer?.into_inner()).map_err(odd)
+    }
+
+    fn take(&mut self, lease: messages::Lease) -> Result<Offer<Counter>, RemoteError> {
+        let count = self.counter(&lease.campaign)?;
+        let number = self.claimed;
+        self.claimed += 1;
+        let (campaign, cut) = (&lease.campaign, lease.cut);
+        let jobs = lease.segments.iter().map(|&segment| Job {
+            lease: number,
+            segment,
+            first_block: segment * cut.segment_blocks,
+            samples: cut.samples_of(segment),
+        });
+        let jobs: Vec<Job> = jobs.collect();
+        info!(
+            campaign = campaign.id(),
+            segments = jobs.len(),
+            samples = jobs.iter().map(|job| job.samples).sum::<u64>(),
+            "a lease of {}",
+            campaign.variant.name
+        );
+        let held = Held {
+            token: lease.token,
+            segments: lease.segments.into_iter().collect(),
+            conversation: None,
+        };
+        self.leases.insert(number, held);
+        Ok(Offer::Lease {
+            lease: number,
+            count,
+            jobs,
+            hold: self.until_heartbeat(lease.hold),
+        })
+    }
+
+    /// The session asks for more time when half of a hold is over: not less often than we were told.
+    fn until_heartbeat(&self, hold: Duration) -> Duration {
+        let heartbeat = self.joined.as_ref().map(|joined| joined.heartbeat);
+        heartbeat.map_or(hold, |heartbeat| hold.min(2 * heartbeat))
+    }
+
+    /// What counts a campaign's blocks; the tables of a few campaigns are kept.
+    fn counter(&mut self, campaign: &Campaign) -> Result<Arc<Counter>, RemoteError> {
+        const KEPT: usize = 4;
+        let id = campaign.id();
+        if let Some(counter) = self.counters.get(&id) {
+            return Ok(Arc::clone(counter));
+        }
+        let counter = Counter::new(campaign).map_err(|error| RemoteError(error.to_string()))?;
+        let counter = Arc::new(counter);
+        if self.counters.len() >= KEPT {
+            self.counters.pop_first();
+        }
+        self.counters.insert(id, Arc::clone(&counter));
+        Ok(counter)
+    }
+
+    /// Says something under a lease until it is answered; nothing where the lease is not known or the
+    /// stream ended.
+    async fn report(
+        &mut self,
+        lease: LeaseNumber,
+        report: &Report,
+    ) -> Result<Option<Notice>, RemoteError> {
+        loop {
+            match self.try_report(lease, report).await {
+                Ok(notice) => {
+                    self.patience.succeed();
+                    return Ok(notice);
+                }
+                Err(status) => {
+                    if let Some(held) = self.leases.get_mut(&lease) {
+                        held.conversation = None;
+                    }
+                    if status.code() == Code::NotFound {
+                        warn!(lease, why = status.message(), "the lease is lost");
+                        return Ok(None);
+                    }
+                    self.patience.wait(status).await?;
+                }
+            }
+        }
+    }
+
+    async fn try_report(
+        &mut self,
+        lease: LeaseNumber,
+        report: &Report,
+    ) -> Result<Option<Notice>, Status> {
+        let Some(held) = self.leases.get_mut(&lease) else {
+            return Ok(None);
+        };
+        let message = messages::deliver_request(&held.token, report);
+        let conversation = match &mut held.conversation {
+            Some(conversation) => conversation,
+            none => none.insert(Conversation::open(&mut self.work).await?),
+        };
+        match conversation.ask(message).await? {
+            Some(answer) => Ok(Some(messages::notice(answer, &held.segments).map_err(odd)?)),
+            None if *report == Report::Done => Ok(None),
+            None => Err(Status::unavailable(
+                "the coordinator ended the conversation",
+            )),
+        }
+    }
+
+    fn idle_for_too_long(&self) -> bool {
+        let idle = self.leases.is_empty();
+        let patience = self.habits.idle_exit.filter(|_| idle);
+        patience.is_some_and(|patience| self.idle_since.elapsed() >= patience)
+    }
+
+    fn is_machine_busy(&self) -> bool {
+        let most = self.habits.most_load;
+        most.is_some_and(|most| {
+            let own = if self.leases.is_empty() {
+                0.0
+            } else {
+                f64::from(self.habits.threads)
+            };
+            load().is_some_and(|load| load - own > most)
+        })
+    }
+}
+
+/// The load of the last minute, where the system tells it.
+fn load() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// An answer that cannot be: a coordinator of another build, or no coordinator at all.
+fn odd(invalid: Invalid) -> Status {
+    Status::failed_precondition(format!("the coordinator's answer cannot be: {invalid}"))
+}
+
+impl Desk for RemoteDesk {
+    type Error = RemoteError;
+    type Count = Counter;
+
+    async fn claim(&mut self, wish: Wish) -> Result<Offer<Counter>, RemoteError> {
+        if self.habits.once && self.claimed > 0 {
+            return Ok(Offer::Over);
+        }
+        if self.idle_for_too_long() {
+            info!("no work for so long; leaving");
+            return Ok(Offer::Over);
+        }
+        if self.is_machine_busy() {
+            return Ok(Offer::Later(BUSY));
+        }
+        loop {
+            match self.try_claim(wish).await {
+                Ok(offer) => {
+                    self.patience.succeed();
+                    return match offer {
+                        messages::Offer::Lease(lease) => {
+                            fail_point!("worker.claimed");
+                            self.take(lease)
+                        }
+                        messages::Offer::Later(wait) => Ok(Offer::Later(wait)),
+                        messages::Offer::Leave => {
+                            info!("told to leave");
+                            Ok(Offer::Over)
+                        }
+                    };
+                }
+                Err(status) => {
+                    let waited = self.patience.wait(status).await;
+                    if self.stop.order() != Order::Run || self.idle_for_too_long() {
+                        return Ok(Offer::Over);
+                    }
+                    waited?;
+                    // What was computed meanwhile is to be handed in first.
+                    if !self.leases.is_empty() {
+                        return Ok(Offer::Later(Duration::ZERO));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn deliver(
+        &mut self,
+        lease: LeaseNumber,
+        finished: Vec<Finished>,
+    ) -> Result<Vec<Receipt>, RemoteError> {
+        let mut receipts = Vec::with_capacity(finished.len());
+        fail_point!("worker.deliver");
+        for batch in batches(finished) {
+            let number = batch.len();
+            let report = Report::Finished(batch);
+            match self.report(lease, &report).await? {
+                Some(Notice::Acknowledged(verdicts)) if verdicts.len() == number => {
+                    for (_, verdict) in verdicts {
+                        self.tale.add(verdict);
+                        receipts.push(receipt(verdict));
+                    }
+                }
+                // A lease that nobody knows: what was computed under it is no use.
+                None => receipts.extend((0..number).map(|_| Receipt::Stale)),
+                Some(other) => {
+                    return Err(RemoteError(format!(
+                        "the coordinator answered tallies with {other:?}"
+                    )));
+                }
+            }
+        }
+        fail_point!("worker.delivered");
+        Ok(receipts)
+    }
+
+    async fn extend(&mut self, lease: LeaseNumber) -> Result<Option<Duration>, RemoteError> {
+        match self.report(lease, &Report::Heartbeat).await? {
+            Some(Notice::Extended(hold)) => Ok(Some(self.until_heartbeat(hold))),
+            Some(Notice::Stop(reason)) => {
+                info!(lease, ?reason, "nothing more is wanted under the lease");
+                Ok(None)
+            }
+            None => Ok(None),
+            Some(other) => Err(RemoteError(format!(
+                "the coordinator answered a heartbeat with {other:?}"
+            ))),
+        }
+    }
+
+    async fn end(&mut self, lease: LeaseNumber) -> Result<(), RemoteError> {
+        fail_point!("worker.end");
+        self.report(lease, &Report::Done).await?;
+        fail_point!("worker.ended");
+        self.leases.remove(&lease);
+        self.idle_since = Instant::now();
+        Ok(())
+    }
+}
+
+fn receipt(verdict: Verdict) -> Receipt {
+    match verdict {
+        Verdict::Accepted => Receipt::Accepted,
+        Verdict::Audit | Verdict::Repeat => Receipt::Confirmed,
+        Verdict::Disputed => Receipt::Disputed,
+        Verdict::Stale => Receipt::Stale,
+    }
+}
+
+/// Why a worker cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteError(String);
+
+impl From<Status> for RemoteError {
+    fn from(status: Status) -> Self {
+        RemoteError(status.message().to_owned())
+    }
+}
+
+impl fmt::Display for RemoteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for RemoteError {}

@@ -1,0 +1,45 @@
+//! What became of what a worker handed in.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kazoe_proto::work::Verdict;
+
+/// What became of the segments that a worker handed in.
+#[derive(Debug, Default)]
+pub struct Tale {
+    accepted: AtomicU64,
+    confirmed: AtomicU64,
+    disputed: AtomicU64,
+    other: AtomicU64,
+}
+
+impl Tale {
+    pub(super) fn add(&self, verdict: Verdict) {
+        let count = match verdict {
+            Verdict::Accepted => &self.accepted,
+            Verdict::Audit => &self.confirmed,
+            Verdict::Disputed => &self.disputed,
+            Verdict::Repeat | Verdict::Stale => &self.other,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// `12 segments accepted, 1 confirmed another's, 0 disputed`.
+impl fmt::Display for Tale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        write!(
+            f,
+            "{} segments accepted, {} confirmed another's, {} disputed",
+            of(&self.accepted),
+            of(&self.confirmed),
+            of(&self.disputed)
+        )?;
+        match of(&self.other) {
+            0 => Ok(()),
+            n => write!(f, ", {n} known already"),
+        }
+    }
+}
