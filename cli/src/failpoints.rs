@@ -9,21 +9,9 @@ use std::{fs, thread};
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// All points, by what is done just before or after: `written` has not sent its COMMIT, `committed` has
-/// not told anybody.
-const POINTS: [&str; 11] = [
-    "coordinator.claim.written",
-    "coordinator.claim.committed",
-    "coordinator.deliver.written",
-    "coordinator.deliver.committed",
-    "coordinator.end.written",
-    "coordinator.end.committed",
-    "worker.claimed",
-    "worker.deliver",
-    "worker.delivered",
-    "worker.end",
-    "worker.ended",
-];
+use names::POINTS;
+
+mod names;
 
 /// How often a process that stands still looks whether it may go on.
 const LOOK: Duration = Duration::from_millis(5);

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kazoe_common::census::Counter;
-use kazoe_coordinator::leasing::Verdict;
-use kazoe_coordinator::ledger::{
-    CampaignRecord, Delivery, Ledger, LedgerError, Snapshot, Token, Who,
-};
+use kazoe_coordinator::ledger::{CampaignRecord, Ledger, LedgerError, Snapshot, Token, Who};
 use kazoe_worker::desk::{Desk, Finished, Job, LeaseNumber, Offer, Receipt, Wish};
+
+use super::handing_in::{deliveries, receipts};
 
 /// How long a lease holds; the session asks for more time long before.
 const HOLD: Duration = Duration::from_secs(600);
@@ -85,30 +84,14 @@ impl<L: Ledger> Desk for LedgerDesk<'_, L> {
         lease: LeaseNumber,
         finished: Vec<Finished>,
     ) -> Result<Vec<Receipt>, LedgerError> {
-        let deliveries: Vec<Delivery> = finished
-            .into_iter()
-            .map(|one| Delivery {
-                segment: one.job.segment,
-                samples: one.job.samples,
-                tally: one.tally,
-                witnesses: one.witnesses,
-            })
-            .collect();
+        let deliveries = deliveries(finished);
         let verdicts = self
             .ledger
             .deliver(self.tokens[&lease], &deliveries)
             .await?;
         let snapshot = self.ledger.snapshot(&self.campaign.id).await?;
         *self.snapshot.borrow_mut() = snapshot;
-        Ok(verdicts
-            .into_iter()
-            .map(|verdict| match verdict {
-                Verdict::Accepted => Receipt::Accepted,
-                Verdict::Audit | Verdict::Repeat => Receipt::Confirmed,
-                Verdict::Disputed => Receipt::Disputed,
-                Verdict::Stale => Receipt::Stale,
-            })
-            .collect())
+        Ok(receipts(verdicts))
     }
 
     async fn extend(&mut self, lease: LeaseNumber) -> Result<Option<Duration>, LedgerError> {

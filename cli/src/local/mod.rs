@@ -1,10 +1,12 @@
 //! One machine and no network: a ledger and a worker in one process.
 //!
 //! [`begin`] submits, resumes or extends a campaign, [`run`] works on it until it is complete or told to
-//! stop, [`compute`] on a part of it, [`verify::Checker`] computes segments again and compares. They join the crates and decide nothing:
-//! what is lent and what counts the ledger says, when to claim and to hand in the worker's session.
+//! stop, [`compute`] on a part of it, [`verify::Checker`] computes segments again and compares. They join
+//! the crates and decide nothing: what is lent and what counts the ledger says, when to claim and to hand
+//! in the worker's session.
 
 mod desk;
+mod handing_in;
 mod part;
 pub(crate) mod verify;
 

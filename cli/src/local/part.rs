@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kazoe_common::census::{Counter, Segment};
-use kazoe_coordinator::leasing::Verdict;
-use kazoe_coordinator::ledger::{CampaignRecord, Delivery, Ledger, LedgerError, Who};
+use kazoe_coordinator::ledger::{CampaignRecord, Ledger, LedgerError, Who};
 use kazoe_worker::desk::{Desk, Finished, Job, LeaseNumber, Offer, Receipt, Wish};
+
+use super::handing_in::{deliveries, receipts};
 
 /// Nobody takes a segment back here.
 const HOLD: Duration = Duration::from_secs(3600);
@@ -88,24 +89,10 @@ impl<L: Ledger> Desk for PartDesk<'_, L> {
         _: LeaseNumber,
         finished: Vec<Finished>,
     ) -> Result<Vec<Receipt>, LedgerError> {
-        let deliveries: Vec<Delivery> = finished
-            .into_iter()
-            .map(|one| Delivery {
-                segment: one.job.segment,
-                samples: one.job.samples,
-                tally: one.tally,
-                witnesses: one.witnesses,
-            })
-            .collect();
+        let deliveries = deliveries(finished);
         let id = &self.campaign.id;
         let verdicts = self.ledger.import(id, &self.who, &deliveries).await?;
-        let receipts = verdicts.into_iter().map(|verdict| match verdict {
-            Verdict::Accepted => Receipt::Accepted,
-            Verdict::Audit | Verdict::Repeat => Receipt::Confirmed,
-            Verdict::Disputed => Receipt::Disputed,
-            Verdict::Stale => Receipt::Stale,
-        });
-        Ok(receipts.collect())
+        Ok(receipts(verdicts))
     }
 
     async fn extend(&mut self, _: LeaseNumber) -> Result<Option<Duration>, LedgerError> {

@@ -4,20 +4,10 @@ use crate::house::{House, Process};
 use crate::points::Points;
 use crate::server::Server;
 
-/// `written`: before its COMMIT is sent; `committed`: before anybody is told.
-const POINTS: [&str; 11] = [
-    "coordinator.claim.written",
-    "coordinator.claim.committed",
-    "coordinator.deliver.written",
-    "coordinator.deliver.committed",
-    "coordinator.end.written",
-    "coordinator.end.committed",
-    "worker.claimed",
-    "worker.deliver",
-    "worker.delivered",
-    "worker.end",
-    "worker.ended",
-];
+use names::POINTS;
+
+#[path = "../../src/failpoints/names.rs"]
+mod names;
 
 /// Samples of each round: some segments, the last one cut.
 const ROUND: u64 = 100_000;

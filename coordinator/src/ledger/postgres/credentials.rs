@@ -1,5 +1,6 @@
 //! Credentials: made, found, listed, revoked.
 
+use super::operator::{Deed, write_deed};
 use super::{PostgresLedger, now};
 use crate::ledger::rows::Failure;
 use crate::ledger::{Credential, Ledger, LedgerError, Role, SecretHash};
@@ -142,16 +143,14 @@ impl PostgresLedger {
                 // An earlier attempt of the same operation may have done it.
                 return Ok((tx, again));
             }
-            sqlx::query(
-                "-- credentials_revoke_audit
-                 INSERT INTO audit_log (at, actor, action, note)
-                 VALUES ($1, $2, 'revoke', 'credential ' || $3)",
-            )
-            .bind(at)
-            .bind(actor)
-            .bind(id)
-            .execute(&mut *tx)
-            .await?;
+            let deed = Deed {
+                at,
+                campaign: None,
+                actor,
+                action: "revoke",
+                note: &format!("credential {id}"),
+            };
+            write_deed(&mut tx, deed).await?;
             Ok((tx, true))
         })
         .await

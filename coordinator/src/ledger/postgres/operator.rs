@@ -275,6 +275,32 @@ async fn record(conn: &mut PgConnection, entry: &Retraction<'_>) -> Result<Audit
     Ok(line)
 }
 
+/// What somebody did to no segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deed<'a> {
+    pub(super) at: Millis,
+    pub(super) campaign: Option<&'a str>,
+    pub(super) actor: &'a str,
+    pub(super) action: &'a str,
+    pub(super) note: &'a str,
+}
+
+/// Writes down a deed, which moves no pointer.
+pub(super) async fn write_deed(conn: &mut PgConnection, deed: Deed<'_>) -> Result<(), Failure> {
+    sqlx::query(
+        "-- audit_log_deed
+         INSERT INTO audit_log (at, campaign, actor, action, note) VALUES ($1, $2, $3, $4, $5)",
+    )
+    .bind(deed.at)
+    .bind(deed.campaign)
+    .bind(deed.actor)
+    .bind(deed.action)
+    .bind(deed.note)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// A move of an accepted pointer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Move {

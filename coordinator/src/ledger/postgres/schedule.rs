@@ -2,6 +2,7 @@
 
 use kazoe_common::census::Cut;
 
+use super::operator::{Deed, write_deed};
 use super::{PostgresLedger, campaign_rows, now};
 use crate::leasing::Millis;
 use crate::ledger::rows::from_row;
@@ -168,18 +169,14 @@ impl PostgresLedger {
             .bind(pace.name())
             .execute(&mut *tx)
             .await?;
-            sqlx::query(
-                "-- campaigns_pace_audit
-                 INSERT INTO audit_log (at, campaign, actor, action, note)
-                 VALUES ($1, $2, $3, $4, 'it was ' || $5)",
-            )
-            .bind(at)
-            .bind(id)
-            .bind(actor)
-            .bind(pace.name())
-            .bind(found.pace.name())
-            .execute(&mut *tx)
-            .await?;
+            let deed = Deed {
+                at,
+                campaign: Some(id),
+                actor,
+                action: pace.name(),
+                note: &format!("it was {}", found.pace.name()),
+            };
+            write_deed(&mut tx, deed).await?;
             let record = campaign_rows::one(&mut tx, id).await?;
             Ok((tx, record))
         })

@@ -1,5 +1,6 @@
 //! Workers: who joined, when they were heard, what became of their work.
 
+use super::operator::{Deed, write_deed};
 use super::{PostgresLedger, now};
 use crate::leasing::Millis;
 use crate::ledger::rows::{Failure, from_row, to_row};
@@ -154,16 +155,14 @@ impl PostgresLedger {
             .bind(at)
             .execute(&mut *tx)
             .await?;
-            sqlx::query(
-                "-- workers_drain_audit
-                 INSERT INTO audit_log (at, actor, action, note)
-                 VALUES ($1, $2, 'drain', 'worker ' || $3)",
-            )
-            .bind(at)
-            .bind(actor)
-            .bind(id)
-            .execute(&mut *tx)
-            .await?;
+            let deed = Deed {
+                at,
+                campaign: None,
+                actor,
+                action: "drain",
+                note: &format!("worker {id}"),
+            };
+            write_deed(&mut tx, deed).await?;
             Ok((tx, true))
         })
         .await
