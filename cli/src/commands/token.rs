@@ -1,12 +1,14 @@
 //! `kazoe token`: who may do what at a coordinator.
 
 use clap::{Subcommand, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 use kazoe_coordinator::ledger::Role as LedgerRole;
 use kazoe_coordinator::service::door::mint;
 use kazoe_proto::admin::{self, Credential, Role as WireRole};
 use kazoe_proto::v1;
 use serde_json::json;
 
+use crate::completion::ids;
 use crate::database::DatabaseArgs;
 use crate::ending::{Ending, Stop};
 use crate::office::OfficeArgs;
@@ -85,6 +87,7 @@ struct List {
 #[derive(Debug, clap::Args)]
 struct Revoke {
     /// The token's id, which is also its part before the full stop.
+    #[arg(add = ArgValueCompleter::new(ids::tokens))]
     id: String,
 
     #[command(flatten)]
