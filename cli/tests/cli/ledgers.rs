@@ -103,7 +103,7 @@ fn verification_finds_equal_what_is_equal() {
     let file = exported(&place);
     for arguments in [
         &["verify", "--share", "100%"][..],
-        &["verify", "minishogi", "--share", "1"],
+        &["verify", "minishogi", "--share", "100%"],
         &["verify", &file, "--share", "100%"],
     ] {
         let ran = place
