@@ -14,6 +14,8 @@ pub mod proof;
 
 pub mod desk;
 
+mod cpu;
+
 pub mod compute;
 
 pub mod session;

@@ -164,6 +164,7 @@ async fn compute(counter: Counter, job: Job) -> Result<Finished, Stop> {
         samples: job.samples,
         tally: done.tally,
         witnesses: done.witnesses,
+        cpu: done.cpu,
     })
 }
 

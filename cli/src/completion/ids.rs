@@ -101,10 +101,10 @@ fn soon<T, F: Future<Output = Result<Vec<T>, Stop>>>(look: impl FnOnce(Typed) ->
             .build()
             .ok()?;
         let looked = async { tokio::time::timeout(PATIENCE, look(typed)).await };
-        let found = runtime.block_on(looked).ok()?.ok();
+        let found = runtime.block_on(looked);
         // Whoever is still being looked up is left behind.
         runtime.shutdown_background();
-        found
+        found.ok()?.ok()
     };
     found().unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction};
 use super::{NO_SETTINGS, mask};
 
 /// The tables of a file: a flag that begins with such a word is in that table, `--tls-cert` is `tls.cert`.
-const TABLES: [&str; 4] = ["database", "limit", "log", "tls"];
+const TABLES: [&str; 3] = ["database", "log", "tls"];
 
 /// A setting's name: that of its flag, `_` for `-`, and perhaps within a table.
 ///

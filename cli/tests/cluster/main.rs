@@ -4,6 +4,7 @@
 mod by_hand;
 mod campaign;
 mod clocks;
+mod completing;
 mod cutting;
 #[cfg(feature = "failpoints")]
 mod deadly;

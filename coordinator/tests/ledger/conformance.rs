@@ -193,7 +193,7 @@ pub(crate) async fn a_campaign_is_counted_from_end_to_end(ledger: impl Ledger) {
         .unwrap();
     let mut owners = ledger.owners(&campaign.id).await.unwrap();
     for one in &mut owners {
-        one.core_seconds = None;
+        (one.core_seconds, one.estimated) = (None, 0);
     }
     let share = |owner: &str| OwnerShare {
         owner: owner.to_owned(),
@@ -203,6 +203,7 @@ pub(crate) async fn a_campaign_is_counted_from_end_to_end(ledger: impl Ledger) {
         audited: 0,
         disagreed: 1,
         core_seconds: None,
+        estimated: 0,
     };
     let first = OwnerShare {
         segments: 1_101,
@@ -213,6 +214,38 @@ pub(crate) async fn a_campaign_is_counted_from_end_to_end(ledger: impl Ledger) {
     };
     assert!(first.reachable > 0);
     assert_eq!(owners, [first, share("b")]);
+}
+
+/// Of the segments that count, and of no others; it changes nothing else.
+pub(crate) async fn cpu_time_is_kept_beside_a_tally(ledger: impl Ledger) {
+    let (campaign, _) = ledger.submit(&submission(1, 4 * 4096)).await.unwrap();
+    let took = |segment, millis| Delivery {
+        cpu: Some(Duration::from_millis(millis)),
+        ..delivery(segment, 4096)
+    };
+    let import = async |name: &str, deliveries: &[Delivery]| {
+        let who = owner(name);
+        ledger.import(&campaign.id, &who, deliveries).await.unwrap()
+    };
+    import("a", &[took(0, 1_400), took(1, 1_300)]).await;
+    // The same tally is a repeat, and another owner's an audit, however long they took.
+    let verdicts = import("a", &[took(0, 90_000)]).await;
+    assert_eq!(verdicts, [Verdict::Repeat]);
+    let verdicts = import("b", &[took(1, 90_000), took(2, 0)]).await;
+    assert_eq!(verdicts, [Verdict::Audit, Verdict::Accepted]);
+    let owners = ledger.owners(&campaign.id).await.unwrap();
+    let times = owners.iter().map(|one| (one.core_seconds, one.estimated));
+    assert_eq!(times.collect::<Vec<_>>(), [(Some(3), 0), (Some(0), 0)]);
+
+    // One of which nobody said it leaves the whole unknown, where no speed was measured.
+    import("a", &[delivery(3, 4096)]).await;
+    let owners = ledger.owners(&campaign.id).await.unwrap();
+    assert_eq!((owners[0].core_seconds, owners[0].estimated), (None, 1));
+    assert_sound(&ledger, &campaign).await;
+    assert_eq!(
+        ledger.snapshot(&campaign.id).await.unwrap().prefix,
+        serial(&campaign.cut, 4)
+    );
 }
 
 pub(crate) async fn a_gap_ends_the_prefix(ledger: impl Ledger) {

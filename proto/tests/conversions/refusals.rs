@@ -70,6 +70,7 @@ fn finished() -> Finished {
                 expansions: 0,
             },
         ],
+        cpu: None,
     }
 }
 
@@ -139,6 +140,7 @@ fn paths_of_reports() {
             audited: 1,
             disagreed: 0,
             core_seconds: None,
+            estimated: 0,
         }],
         paths: vec![path(7), path(BLOCK), path(20 * BLOCK - 1)],
     });
@@ -472,6 +474,9 @@ fn deliveries() {
             ("finished.segments[0].tally.depths[1].key", |it| {
                 first(it).tally.as_mut().unwrap().depths[1].key = 0;
             }),
+            ("finished.segments[0].cpu_us", |it| {
+                first(it).cpu_us = Some((1 << 44) + 1);
+            }),
             ("finished.segments[0].witnesses", |it| {
                 first(it).witnesses = vec![v1::Witness::default(); 11];
             }),
@@ -703,6 +708,7 @@ proptest! {
         let witnesses = indices.into_iter().map(|index| v1::Witness { index, kind: None });
         let message = v1::FinishedSegment {
             segment, samples, tally: Some(tally.clone()), witnesses: witnesses.collect(),
+            cpu_us: Some(accepted),
         };
         let _ = census::finished("it", message, blocks);
         let _ = campaigns::snapshot("it", Some(v1::Snapshot {
