@@ -1,5 +1,6 @@
 //! The ledger on PostgreSQL on the command line.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use kazoe_coordinator::ledger::PostgresLedger;
@@ -18,7 +19,7 @@ pub(crate) struct DatabaseArgs {
         hide_env_values = true,
         conflicts_with = "database_url_file"
     )]
-    database_url: Option<String>,
+    database_url: Option<Secret>,
 
     /// A file whose first line is the database's address.
     #[arg(long, value_name = "FILE", env = "KAZOE_DATABASE_URL_FILE")]
@@ -26,6 +27,9 @@ pub(crate) struct DatabaseArgs {
 }
 
 impl DatabaseArgs {
+    /// What clap calls the address.
+    pub(crate) const ID: &str = "database_url";
+
     /// Whether a database was named.
     pub(crate) const fn is_named(&self) -> bool {
         self.database_url.is_some() || self.database_url_file.is_some()
@@ -37,7 +41,7 @@ impl DatabaseArgs {
     /// If there is none, or its file can't be read.
     pub(crate) fn url(&self) -> Result<String, Stop> {
         match (&self.database_url, &self.database_url_file) {
-            (Some(url), _) => Ok(url.clone()),
+            (Some(url), _) => Ok(url.tell().to_owned()),
             (None, Some(path)) => first_line(path),
             (None, None) => Err(Stop::usage(
                 "which database? name a file with its address by --database-url-file or \
@@ -54,6 +58,29 @@ impl DatabaseArgs {
         PostgresLedger::connect(&self.url()?)
             .await
             .map_err(Stop::failed)
+    }
+}
+
+/// What was told and may hold a password: nobody prints it.
+#[derive(Clone)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    /// What was told.
+    pub(crate) fn tell(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Secret {
+    fn from(told: String) -> Self {
+        Secret(told)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(***)")
     }
 }
 

@@ -5,6 +5,8 @@ use std::io::{self, IsTerminal};
 use clap::ValueEnum;
 use tracing::level_filters::LevelFilter;
 
+use crate::settings::Settings;
+
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LogForm {
@@ -50,8 +52,8 @@ pub(crate) struct LogArgs {
 }
 
 impl LogArgs {
-    /// From now on what happens is logged.
-    pub(crate) fn begin(self) {
+    /// From now on what happens is logged; first what is odd about the settings.
+    pub(crate) fn begin(self, settings: Option<&Settings>) {
         let level = match self.log_level {
             LogLevel::Warn => LevelFilter::WARN,
             LogLevel::Info => LevelFilter::INFO,
@@ -64,6 +66,9 @@ impl LogArgs {
         match self.log_format {
             LogForm::Text => log.with_ansi(io::stderr().is_terminal()).init(),
             LogForm::Json => log.json().flatten_event(true).init(),
+        }
+        if let Some(settings) = settings {
+            settings.warn();
         }
     }
 }

@@ -4,6 +4,7 @@
 //! one function of its file in `commands`; results go to standard output, all else to standard error.
 
 mod commands;
+mod completion;
 
 mod position;
 mod quantity;
@@ -25,6 +26,7 @@ mod failpoints;
 mod logging;
 mod names;
 mod progress;
+mod settings;
 mod signals;
 
 mod report;
@@ -35,8 +37,6 @@ mod output;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use commands::Cli;
 use output::Output;
 
@@ -44,10 +44,10 @@ fn main() -> ExitCode {
     names::stand_alone();
     #[cfg(feature = "failpoints")]
     failpoints::obey();
-    let cli = Cli::parse();
+    completion::answer();
     let mut output = Output::new();
-    let ending = cli
-        .obey(&mut output)
+    let ending = Cli::read()
+        .and_then(|cli| cli.obey(&mut output))
         .and_then(|ending| output.flush().map(|()| ending));
     ending::exit_code(ending)
 }

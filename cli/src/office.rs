@@ -9,9 +9,10 @@ use kazoe_proto::v1::admin_client::AdminClient;
 use kazoe_proto::v1::campaigns_client::CampaignsClient;
 use kazoe_proto::{campaigns, v1};
 use kazoe_worker::link::{Link, Wire};
+use kazoe_worker::proxy::Proxy;
 use tonic::{Code, Status};
 
-use crate::database::first_line;
+use crate::database::{Secret, first_line};
 use crate::ending::Stop;
 use crate::report::{Findings, Home};
 use crate::store::choose;
@@ -36,17 +37,17 @@ pub(crate) struct OfficeArgs {
     ca_file: Option<PathBuf>,
 
     /// A file with our own certificate (PEM), where the coordinator asks for one.
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "KAZOE_CERT_FILE",
-        requires = "key_file"
-    )]
+    #[arg(long, value_name = "FILE", env = "KAZOE_CERT_FILE")]
     cert_file: Option<PathBuf>,
 
     /// A file with that certificate's key (PEM).
     #[arg(long, value_name = "FILE", env = "KAZOE_KEY_FILE")]
     key_file: Option<PathBuf>,
+
+    /// The proxy to go through: http://[USER:PASSWORD@]HOST:PORT. Without it https:// heeds HTTPS_PROXY and
+    /// NO_PROXY.
+    #[arg(long, value_name = "URL", env = "KAZOE_PROXY", hide_env_values = true)]
+    proxy: Option<Secret>,
 }
 
 impl OfficeArgs {
@@ -77,13 +78,23 @@ impl OfficeArgs {
         };
         let certificate = match (&self.cert_file, &self.key_file) {
             (Some(certificate), Some(key)) => Some((read(certificate)?, read(key)?)),
-            _ => None,
+            (None, None) => None,
+            _ => {
+                return Err(Stop::usage(
+                    "--cert-file and --key-file go together: our certificate and its key",
+                ));
+            }
         };
+        let url = url.trim_end_matches('/').to_owned();
+        let told = self.proxy.as_ref().map(Secret::tell);
+        let proxy = Proxy::find(told, &url, |name| std::env::var(name).ok());
         Ok(Link {
-            url: url.trim_end_matches('/').to_owned(),
+            url,
+            proxy: proxy.map_err(Stop::usage)?,
             authority: self.ca_file.as_ref().map(read).transpose()?,
             certificate,
             token: self.token_file.as_deref().map(first_line).transpose()?,
+            ..Link::default()
         })
     }
 

@@ -32,14 +32,19 @@ impl StoreArgs {
         SqliteLedger::open(&self.path).await.map_err(Stop::failed)
     }
 
-    /// Opens the database for reading.
+    /// Reads something in the database, and leaves nothing beside it.
     ///
     /// # Errors
-    /// If it can't be.
-    pub(crate) async fn read(&self) -> Result<SqliteLedger, Stop> {
-        SqliteLedger::open_reader(&self.path)
-            .await
-            .map_err(Stop::failed)
+    /// If it can't be opened, or the reader's own.
+    pub(crate) async fn read<T>(
+        &self,
+        look: impl AsyncFnOnce(&SqliteLedger) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        let ledger = SqliteLedger::open_reader(&self.path).await;
+        let ledger = ledger.map_err(Stop::failed)?;
+        let looked = look(&ledger).await;
+        ledger.close().await;
+        looked
     }
 
     /// ` --db FILE` for a command to type, or nothing where that is the default.

@@ -42,6 +42,7 @@
 //!     samples: lent.samples,
 //!     tally,
 //!     witnesses: Vec::new(),
+//!     cpu: None,
 //! };
 //! assert_eq!(ledger.deliver(lease.token, &[delivery]).await?, [Verdict::Accepted]);
 //! ledger.end(lease.token).await?;

@@ -36,6 +36,15 @@ pub fn duration(seconds: u64) -> String {
     }
 }
 
+/// How long something took that is over.
+#[must_use]
+pub fn took(time: std::time::Duration) -> String {
+    match time.as_secs() {
+        0 => "less than a second".to_owned(),
+        seconds => duration(seconds),
+    }
+}
+
 /// Rate and time left of so many samples, each behind a comma, once they are known.
 #[must_use]
 pub fn speed(left: u64, rate: f64) -> String {

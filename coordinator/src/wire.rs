@@ -172,6 +172,7 @@ pub fn owner_share(from: OwnerShare) -> campaigns::OwnerShare {
         audited: from.audited,
         disagreed: from.disagreed,
         core_seconds: from.core_seconds,
+        estimated: from.estimated,
     }
 }
 
@@ -186,6 +187,7 @@ pub fn owner_share_back(from: campaigns::OwnerShare) -> OwnerShare {
         audited: from.audited,
         disagreed: from.disagreed,
         core_seconds: from.core_seconds,
+        estimated: from.estimated,
     }
 }
 
@@ -197,6 +199,7 @@ pub fn delivery(from: census::Finished) -> Delivery {
         samples: from.samples,
         tally: from.tally,
         witnesses: from.witnesses,
+        cpu: from.cpu,
     }
 }
 

@@ -384,9 +384,11 @@ pub struct OwnerShare {
     pub audited: u64,
     /// How many of its tallies differ from what counts now, or from what others got where that is open.
     pub disagreed: u64,
-    /// About how many seconds of one core those segments took, by the speed that its workers measured last;
-    /// `None` where that is not known of all.
+    /// How many seconds of CPU time those segments took: as its workers told it, or about, by the speed that
+    /// they measured last; `None` where neither is known of all.
     pub core_seconds: Option<u64>,
+    /// Of how many of those segments nobody told it.
+    pub estimated: u64,
 }
 
 /// What a report is made from.
@@ -468,6 +470,7 @@ fn owner_share_message(share: &OwnerShare) -> v1::report_response::OwnerShare {
         audited: share.audited,
         disagreed: share.disagreed,
         core_seconds: share.core_seconds,
+        estimated: share.estimated,
     }
 }
 
@@ -490,6 +493,7 @@ fn owners(
             audited: within(&at("audited"), share.audited, 0..=share.segments)?,
             disagreed: share.disagreed,
             core_seconds: share.core_seconds,
+            estimated: within(&at("estimated"), share.estimated, 0..=share.segments)?,
         })
     });
     owners.collect()

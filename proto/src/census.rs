@@ -1,6 +1,7 @@
 //! Campaigns, cuts, tallies and witnesses.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use kazoe_common::census::{
     BLOCK, Block, Campaign, Cut, Design, Digest, PopulationName, Segment, Tally, TallyError,
@@ -13,6 +14,9 @@ use crate::{Invalid, v1};
 
 /// The most entries of a histogram: more than any alphabet has letters and any game has plies.
 pub const MOST_COUNTS: usize = 1 << 16;
+
+/// The most CPU time of one segment, in microseconds: half a year.
+const MOST_CPU: u64 = 1 << 44;
 
 /// The most self-tests of one campaign.
 pub const MOST_SELF_TESTS: usize = 64;
@@ -259,6 +263,8 @@ pub struct Finished {
     pub tally: Tally,
     /// What is kept of single samples: ascending by index, an unreachable one before a path.
     pub witnesses: Vec<Witness>,
+    /// How much CPU time it took, by the word of whoever counted; in whole microseconds.
+    pub cpu: Option<Duration>,
 }
 
 /// A finished segment as a message.
@@ -269,6 +275,10 @@ pub fn finished_message(finished: &Finished) -> v1::FinishedSegment {
         samples: finished.samples,
         tally: Some(tally_message(&finished.tally)),
         witnesses: finished.witnesses.iter().map(witness_message).collect(),
+        cpu_us: finished.cpu.map(|cpu| {
+            let micros = u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX);
+            micros.min(MOST_CPU)
+        }),
     }
 }
 
@@ -312,10 +322,13 @@ pub fn finished(
         }
         witnesses.push(witness);
     }
+    let cpu = message.cpu_us;
+    let cpu = cpu.map(|micros| within(&at("cpu_us"), micros, 0..=MOST_CPU));
     Ok(Finished {
         segment,
         samples,
         tally,
         witnesses,
+        cpu: cpu.transpose()?.map(Duration::from_micros),
     })
 }

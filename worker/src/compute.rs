@@ -13,6 +13,7 @@ use kazoe_common::census::{Tally, Witness};
 use tokio::sync::mpsc;
 
 use crate::count::Count;
+use crate::cpu;
 use crate::desk::{Finished, Job, LeaseNumber};
 use crate::stop::{Order, Stop};
 
@@ -138,6 +139,7 @@ struct Begun<C> {
 struct Sum {
     tally: Tally,
     witnesses: Vec<Witness>,
+    cpu: Option<Duration>,
     blocks_left: u64,
 }
 
@@ -149,16 +151,23 @@ impl<C: Count> Begun<C> {
             sum: Mutex::new(Sum {
                 tally: Tally::default(),
                 witnesses: Vec::new(),
+                cpu: Some(Duration::ZERO),
                 blocks_left: job.blocks(),
             }),
         }
     }
 
     /// Adds a block; the segment, if that was its last one.
-    fn add(&self, tally: &Tally, witnesses: Vec<Witness>) -> Option<Finished> {
+    fn add(
+        &self,
+        tally: &Tally,
+        witnesses: Vec<Witness>,
+        cpu: Option<Duration>,
+    ) -> Option<Finished> {
         let mut sum = self.sum.lock().unwrap_or_else(PoisonError::into_inner);
         sum.tally.merge(tally);
         sum.witnesses.extend(witnesses);
+        sum.cpu = sum.cpu.zip(cpu).map(|(sum, cpu)| sum + cpu);
         sum.blocks_left -= 1;
         if sum.blocks_left > 0 {
             return None;
@@ -171,6 +180,7 @@ impl<C: Count> Begun<C> {
             job: self.job,
             tally: std::mem::take(&mut sum.tally),
             witnesses,
+            cpu: sum.cpu,
         })
     }
 }
@@ -184,9 +194,12 @@ impl<C: Count> Shared<C> {
         while let Some((segment, number)) = self.next() {
             let job = &segment.job;
             let samples = job.samples_in(number);
+            let before = cpu::of_thread();
             let (tally, witnesses) = segment.count.block(job.first_block + number, samples);
+            let cpu = before.zip(cpu::of_thread());
+            let cpu = cpu.map(|(before, after)| after.saturating_sub(before));
             self.samples_done.fetch_add(samples, Ordering::Relaxed);
-            let finished = segment.add(&tally, witnesses);
+            let finished = segment.add(&tally, witnesses, cpu);
             if finished.is_some_and(|finished| out.send(finished).is_err()) {
                 return;
             }

@@ -47,6 +47,8 @@ pub struct Finished {
     pub tally: Tally,
     /// What is kept of single samples, ascending by index.
     pub witnesses: Vec<Witness>,
+    /// How much CPU time it took, where the system tells it. It enters no tally.
+    pub cpu: Option<Duration>,
 }
 
 /// How much work is wanted.

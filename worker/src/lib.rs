@@ -4,7 +4,7 @@
 //! [`count`] what counts a block, [`proof`] how a build shows that it counts right, [`desk`] where leases
 //! come from and tallies go, [`compute`] what its cores do, [`session`] the loop that joins them. The
 //! same loop serves `kazoe run`, where the desk is a ledger in the same process, and a worker on a
-//! network, where it is [`remote`]: reached by a [`link`], with [`patience`].
+//! network, where it is [`remote`]: reached by a [`link`], perhaps through a [`proxy`], with [`patience`].
 
 pub mod stop;
 
@@ -14,11 +14,15 @@ pub mod proof;
 
 pub mod desk;
 
+mod cpu;
+
 pub mod compute;
 
 pub mod session;
 
 pub mod link;
+
+pub mod proxy;
 
 pub mod patience;
 

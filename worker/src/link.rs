@@ -9,17 +9,19 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Request, Status};
 
-/// How long a connection may take to be made.
+use crate::proxy::{Proxy, Tunnel};
+
+/// The longest that a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// How often a silent connection is asked whether it still lives, and how long it may take to answer.
-const KEEP_ALIVE: (Duration, Duration) = (Duration::from_secs(20), Duration::from_secs(20));
+/// How long a coordinator may be silent, unless somebody says otherwise.
+pub const SILENCE: Duration = Duration::from_secs(60);
 
 /// A channel that shows a token with each request.
 pub type Wire = InterceptedService<Channel, Bearer>;
 
 /// Where a coordinator is, and what is shown to it.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Link {
     /// `http://HOST:PORT`, or `https://HOST:PORT` with TLS.
     pub url: String,
@@ -29,6 +31,24 @@ pub struct Link {
     pub certificate: Option<(Vec<u8>, Vec<u8>)>,
     /// The token, one line.
     pub token: Option<String>,
+    /// Through which proxy, if through any.
+    pub proxy: Option<Proxy>,
+    /// For how long it may be silent where an answer is due, before it is asked again. A connection on
+    /// which nothing came for a third of that is asked whether it lives, and has another third to say so.
+    pub silence: Duration,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Link {
+            url: String::new(),
+            authority: None,
+            certificate: None,
+            token: None,
+            proxy: None,
+            silence: SILENCE,
+        }
+    }
 }
 
 /// No secret of it.
@@ -37,6 +57,7 @@ impl fmt::Debug for Link {
         f.debug_struct("Link")
             .field("url", &self.url)
             .field("token", &self.token.as_ref().map(|_| "..."))
+            .field("proxy", &self.proxy)
             .finish_non_exhaustive()
     }
 }
@@ -55,9 +76,9 @@ impl Link {
         let endpoint = Endpoint::from_shared(self.url.clone());
         let mut endpoint = endpoint
             .map_err(|_| LinkError::Address(self.url.clone()))?
-            .connect_timeout(CONNECT)
-            .http2_keep_alive_interval(KEEP_ALIVE.0)
-            .keep_alive_timeout(KEEP_ALIVE.1)
+            .connect_timeout(self.patience())
+            .http2_keep_alive_interval(self.silence / 3)
+            .keep_alive_timeout(self.silence / 3)
             .keep_alive_while_idle(true)
             .tcp_nodelay(true);
         if secure {
@@ -71,7 +92,19 @@ impl Link {
             }
             endpoint = endpoint.tls_config(tls).map_err(LinkError::Tls)?;
         }
-        Ok(InterceptedService::new(endpoint.connect_lazy(), bearer))
+        let channel = match &self.proxy {
+            // The tunnel may take as long as a connection, and what goes through it as long again.
+            Some(proxy) => endpoint
+                .connect_timeout(2 * self.patience())
+                .connect_with_connector_lazy(Tunnel::new(proxy.clone(), self.patience())),
+            None => endpoint.connect_lazy(),
+        };
+        Ok(InterceptedService::new(channel, bearer))
+    }
+
+    /// How long a connection may take to be made: it fails, and says why, before an answer is given up.
+    fn patience(&self) -> Duration {
+        CONNECT.min(self.silence / 3)
     }
 }
 

@@ -11,7 +11,9 @@ use crate::store;
 
 /// List the campaigns, oldest first.
 ///
-/// One a line: id, variant, seed, cap, samples there, samples wanted, state; between tabs.
+/// One a line: id, variant, seed, cap, samples there, samples wanted, state; between tabs. The state is
+/// complete, or at a coordinator running, paused or cancelled, and in a database file unfinished: `kazoe
+/// run` goes on with it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,8 +35,10 @@ impl Args {
                 let campaign = &record.campaign;
                 let state = if snapshot.is_complete() {
                     "complete"
-                } else {
+                } else if self.place.office.is_named() {
                     record.pace.name()
+                } else {
+                    "unfinished"
                 };
                 if self.form.json() {
                     output.json(&json!({
@@ -71,8 +75,8 @@ impl Args {
 
     /// All campaigns of the database, or of the coordinator if one was named.
     async fn all(&self) -> Result<Vec<(CampaignRecord, Snapshot)>, Stop> {
-        let mut all = Vec::new();
         if self.place.office.is_named() {
+            let mut all = Vec::new();
             let mut office = self.place.office.open()?;
             for record in office.list().await? {
                 let (snapshot, _) = office.snapshot(&record.id).await?;
@@ -80,11 +84,14 @@ impl Args {
             }
             return Ok(all);
         }
-        let ledger = self.place.store.read().await?;
-        for record in ledger.campaigns().await.map_err(Stop::failed)? {
-            let snapshot = ledger.snapshot(&record.id).await.map_err(Stop::failed)?;
-            all.push((record, snapshot));
-        }
-        Ok(all)
+        let read = self.place.store.read(async |ledger| {
+            let mut all = Vec::new();
+            for record in ledger.campaigns().await.map_err(Stop::failed)? {
+                let snapshot = ledger.snapshot(&record.id).await;
+                all.push((record, snapshot.map_err(Stop::failed)?));
+            }
+            Ok(all)
+        });
+        read.await
     }
 }

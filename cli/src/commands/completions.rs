@@ -1,22 +1,23 @@
-//! `kazoe completions`: what a shell needs to complete commands and flags.
+//! `kazoe completions`: what a shell needs to complete commands, flags and ids.
 
-use clap::CommandFactory;
-use clap_complete::{Shell, generate};
+use clap_complete::Shell;
 
-use super::Cli;
+use crate::completion;
 use crate::ending::{Ending, Stop};
 use crate::output::Output;
 
-/// Print a script that lets the shell complete commands, flags and their values.
+/// Print a script that lets the shell complete commands, flags, their values, and ids.
 ///
-/// Ids of campaigns and workers are not completed: any beginning of a campaign's id that is its own, or
-/// the name of a game, does instead.
+/// Ids of campaigns, workers and tokens are those of the database or the coordinator that the words typed
+/// so far name, or the environment. One that does not answer within a second offers none. The script only
+/// asks this program: let the shell read it afresh, or print it again after an upgrade.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   kazoe completions bash > ~/.local/share/bash-completion/completions/kazoe
   kazoe completions zsh > ~/.zfunc/_kazoe
-  kazoe completions fish > ~/.config/fish/completions/kazoe.fish")]
+  kazoe completions fish > ~/.config/fish/completions/kazoe.fish
+  echo 'source <(kazoe completions bash)' >> ~/.bashrc")]
 pub(super) struct Args {
     /// Which shell.
     #[arg(value_enum)]
@@ -25,9 +26,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
-        // It panics where it can't write: into memory it can.
-        let mut script = Vec::new();
-        generate(self.shell, &mut Cli::command(), "kazoe", &mut script);
+        let script = completion::script(&self.shell.to_string()).map_err(Stop::failed)?;
         output.text(&String::from_utf8_lossy(&script))?;
         Ok(Ending::Done)
     }

@@ -12,7 +12,7 @@ use kazoe_coordinator::ledger::{CampaignRecord, Ledger, SqliteLedger};
 use kazoe_coordinator::ledger_file::{
     Exported, Header, ImportError, check_self_tests, export_to_path, import as take_in,
 };
-use kazoe_coordinator::progress::duration;
+use kazoe_coordinator::progress::took;
 use kazoe_worker::session::Progress as Session;
 use kazoe_worker::stop::Stop as StopRequest;
 use serde_json::json;
@@ -181,7 +181,7 @@ impl Args {
         tell(format_args!(
             "{} computed in {} on {}.",
             counted(summary.progress.delivered, "sample"),
-            duration(summary.progress.elapsed.as_secs()),
+            took(summary.progress.elapsed),
             counted(threads as u64, "thread")
         ));
         Ok(())

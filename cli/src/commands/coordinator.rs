@@ -17,7 +17,7 @@ use tracing::{info, warn};
 use crate::database::DatabaseArgs;
 use crate::ending::{Ending, Stop};
 use crate::logging::LogArgs;
-use crate::output::Output;
+use crate::settings::{Settings as Said, SettingsArgs};
 use crate::{signals, span};
 
 /// Lead workers: lend them segments, keep what they count.
@@ -33,6 +33,7 @@ Examples:
   kazoe coordinator --database-url-file runtime.url --listen 0.0.0.0:7273 --tls-cert c.pem --tls-key k.pem
   kazoe coordinator --database-url-file runtime.url --listen 10.0.0.5:7273 --plaintext
   kazoe coordinator --database-url-file runtime.url --no-tokens      on one machine, to try it out
+  kazoe coordinator --config coordinator.toml --print-config         what it would run with, and why
 
 First, once: 'kazoe migrate' and 'kazoe token create'; see their --help.")]
 pub(super) struct Args {
@@ -49,34 +50,19 @@ pub(super) struct Args {
     listen: SocketAddr,
 
     /// Listen beyond this machine without TLS: whoever can see the traffic can read the tokens.
-    #[arg(long, conflicts_with = "tls_cert")]
+    #[arg(long, conflicts_with_all = ["tls_cert", "tls_key", "tls_client_ca"])]
     plaintext: bool,
 
     /// A file with the certificates (PEM) that show who we are: TLS.
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "tls_key",
-        env = "KAZOE_TLS_CERT"
-    )]
+    #[arg(long, value_name = "FILE", env = "KAZOE_TLS_CERT")]
     tls_cert: Option<PathBuf>,
 
     /// A file with the certificate's key (PEM).
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "tls_cert",
-        env = "KAZOE_TLS_KEY"
-    )]
+    #[arg(long, value_name = "FILE", env = "KAZOE_TLS_KEY")]
     tls_key: Option<PathBuf>,
 
     /// A file with the authorities (PEM) that callers' own certificates must come from.
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "tls_cert",
-        env = "KAZOE_TLS_CLIENT_CA"
-    )]
+    #[arg(long, value_name = "FILE", env = "KAZOE_TLS_CLIENT_CA")]
     tls_client_ca: Option<PathBuf>,
 
     /// Ask nobody for a token: whoever reaches the port may do everything. On this machine only.
@@ -101,6 +87,9 @@ pub(super) struct Args {
 
     #[command(flatten)]
     log: LogArgs,
+
+    #[command(flatten)]
+    settings: SettingsArgs,
 }
 
 /// Reads a share of the segments as millionths: `0%`, `1%`, `100%`.
@@ -119,10 +108,10 @@ fn audit_share(text: &str) -> Result<u32, String> {
 }
 
 impl Args {
-    pub(super) fn run(&self, _: &mut Output) -> Result<Ending, Stop> {
+    pub(super) fn run(&self, said: Option<&Said>) -> Result<Ending, Stop> {
         self.check()?;
         let tls = self.tls()?;
-        self.log.begin();
+        self.log.begin(said);
         let settings = Settings {
             hold: self.hold,
             lease: self.lease,
@@ -154,6 +143,16 @@ impl Args {
                  --tls-cert and --tls-key, or say --plaintext if the network is your own",
                 self.listen
             )));
+        }
+        if self.tls_cert.is_some() != self.tls_key.is_some() {
+            return Err(Stop::usage(
+                "--tls-cert and --tls-key go together: a certificate and its key",
+            ));
+        }
+        if self.tls_client_ca.is_some() && self.tls_cert.is_none() {
+            return Err(Stop::usage(
+                "--tls-client-ca goes with --tls-cert and --tls-key",
+            ));
         }
         if self.hold < Duration::from_secs(1) {
             return Err(Stop::usage("--hold is at least 1s"));

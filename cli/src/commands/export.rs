@@ -4,12 +4,14 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use clap_complete::engine::ArgValueCompleter;
 use kazoe_common::census::Digest;
-use kazoe_coordinator::ledger::CampaignRecord;
+use kazoe_coordinator::ledger::{CampaignRecord, SqliteLedger};
 use kazoe_coordinator::ledger_file::{ExportError, Exported, export, export_to_path};
 use serde_json::json;
 
 use super::import;
+use crate::completion::ids;
 use crate::ending::{Ending, Stop};
 use crate::office::Office;
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
@@ -29,6 +31,7 @@ Examples:
   kazoe export --output - | gzip > minishogi.ledger.tsv.gz")]
 pub(super) struct Args {
     /// The campaign: its id or the beginning of it, or a game [default: the newest].
+    #[arg(add = ArgValueCompleter::new(ids::campaigns))]
     campaign: Option<String>,
 
     /// The file, or - for standard output [default: VARIANT-ID.ledger.tsv].
@@ -48,18 +51,24 @@ impl Args {
             if self.place.office.is_named() {
                 return self.fetch(output).await;
             }
-            let ledger = self.place.store.read().await?;
-            let record = store::find(&ledger, self.campaign.as_deref()).await?;
-            let id = &record.id;
-            let path = self.path(&record);
-            if path == Path::new("-") {
-                export(&ledger, id, output).await.map_err(stop)?;
-                return Ok(Ending::Done);
-            }
-            let done = export_to_path(&ledger, id, &path).await.map_err(stop)?;
-            self.tell(id, &path, done, output)?;
+            self.place
+                .store
+                .read(async |ledger| self.write(ledger, output).await)
+                .await?;
             Ok(Ending::Done)
         })
+    }
+
+    async fn write(&self, ledger: &SqliteLedger, output: &mut Output) -> Result<(), Stop> {
+        let record = store::find(ledger, self.campaign.as_deref()).await?;
+        let id = &record.id;
+        let path = self.path(&record);
+        if path == Path::new("-") {
+            export(ledger, id, output).await.map_err(stop)?;
+            return Ok(());
+        }
+        let done = export_to_path(ledger, id, &path).await.map_err(stop)?;
+        self.tell(id, &path, done, output)
     }
 
     fn path(&self, record: &CampaignRecord) -> PathBuf {

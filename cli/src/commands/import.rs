@@ -210,6 +210,7 @@ async fn send(
             samples: entry.samples,
             tally: entry.tally,
             witnesses: entry.witnesses,
+            cpu: None,
         });
     }
     hand_in(&mut office, &mut batch, &mut done).await?;

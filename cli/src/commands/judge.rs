@@ -17,9 +17,10 @@ use crate::variant;
 ///
 /// The outcome is one of mirrored, two_pawns, immobile, in_check, unreachable and reachable, decided in
 /// this order; the depth, for unreachable positions only, is the most plies that can be traced back.
-/// A position with White to move is judged as its exchanged twin: the board turned by 180 degrees and
-/// the players exchanged. Positions are given as SFEN, each in quotes; without any as arguments they
-/// are read from standard input, one a line.
+/// A position with White to move is judged with the board turned by 180 degrees and the players
+/// exchanged: then Black is to move, and one can be reached if the other can. Positions are given as SFEN,
+/// each in quotes; without any as arguments they are read from standard input, one a line. Each is printed
+/// in one form, however it was typed: the hands in the order R B G S N L P, and 1 as the number of the move.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -107,7 +108,10 @@ impl Answer<'_> {
         text.push('\n');
         if let Some(explanation) = &self.explanation {
             if let Some(twin) = &self.twin {
-                text.push_str("  White is to move, so its exchanged twin was judged: ");
+                text.push_str(
+                    "  White is to move. Turn the board round and exchange the players, and Black is, in a position \
+                     that can be reached if this one can. What follows is said of that one:\n  ",
+                );
                 self.rules.write_sfen(twin, text);
                 text.push('\n');
             }

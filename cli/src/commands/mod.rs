@@ -27,13 +27,16 @@ mod watch;
 mod worker;
 mod workers;
 
+use std::env;
 use std::env::consts::{ARCH, OS};
+use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use kazoe_common::census::Arm;
 
 use crate::ending::{Ending, Stop};
 use crate::output::Output;
+use crate::settings::{self, Refusal, Settings};
 
 /// What is typed after `kazoe`.
 #[derive(Debug, Parser)]
@@ -60,6 +63,10 @@ pub(crate) struct Cli {
 
     #[command(subcommand)]
     command: Option<Command>,
+
+    /// Of a command that has a file of settings.
+    #[arg(skip)]
+    settings: Option<Settings>,
 }
 
 const GUIDE_AFTER_HELP: &str = "\
@@ -118,6 +125,28 @@ enum Command {
 }
 
 impl Cli {
+    /// Reads what was typed, and what a file and the environment say below it. Wrong usage, and a wish
+    /// for help, end the program.
+    ///
+    /// # Errors
+    /// If a file or the environment says what cannot be.
+    pub(crate) fn read() -> Result<Self, Stop> {
+        let words: Vec<OsString> = env::args_os().collect();
+        let text = |text: OsString| text.to_string_lossy().into_owned();
+        let environment = env::vars_os().map(|(name, value)| (text(name), text(value)));
+        let read = settings::read(Cli::command(), &words, &environment.collect());
+        let read = read.and_then(|(matches, settings)| {
+            let cli = Cli::from_arg_matches(&matches)
+                .map_err(|error| error.format(&mut Cli::command()))?;
+            Ok(Cli { settings, ..cli })
+        });
+        match read {
+            Ok(cli) => Ok(cli),
+            Err(Refusal::Said(stop)) => Err(stop),
+            Err(Refusal::Typed(error)) => error.exit(),
+        }
+    }
+
     fn version(&self, output: &mut Output) -> Result<Ending, Stop> {
         output.line(format_args!("kazoe {}", env!("CARGO_PKG_VERSION")))?;
         if self.verbose {
@@ -134,6 +163,10 @@ impl Cli {
     /// # Errors
     /// If it can't go on.
     pub(crate) fn obey(&self, output: &mut Output) -> Result<Ending, Stop> {
+        let settings = self.settings.as_ref();
+        if let Some(settings) = settings.filter(|settings| settings.are_to_be_shown()) {
+            return settings.show(output);
+        }
         match &self.command {
             _ if self.version => self.version(output),
             None => {
@@ -155,8 +188,8 @@ impl Cli {
             Some(Command::Predecessors(args)) => args.run(output),
             Some(Command::Perft(args)) => args.run(output),
             Some(Command::Bench(args)) => args.run(output),
-            Some(Command::Coordinator(args)) => args.run(output),
-            Some(Command::Worker(args)) => args.run(output),
+            Some(Command::Coordinator(args)) => args.run(settings),
+            Some(Command::Worker(args)) => args.run(settings),
             Some(Command::Submit(args)) => args.run(output),
             Some(Command::Watch(args)) => args.run(output),
             Some(Command::Pause(args)) => args.run(output),

@@ -1,9 +1,11 @@
 //! `kazoe pause`, `resume`, `cancel`: whether a campaign is worked on.
 
+use clap_complete::engine::ArgValueCompleter;
 use kazoe_coordinator::wire;
 use kazoe_proto::campaigns;
 use serde_json::json;
 
+use crate::completion::ids;
 use crate::ending::{Ending, Stop};
 use crate::office::OfficeArgs;
 use crate::output::{FormArgs, JSON_VERSION, Output};
@@ -45,6 +47,7 @@ pub(super) struct Cancel {
 #[derive(Debug, clap::Args)]
 struct Which {
     /// The campaign: its id or the beginning of it, or a game, of which it is the newest.
+    #[arg(add = ArgValueCompleter::new(ids::campaigns))]
     campaign: String,
 
     #[command(flatten)]

@@ -17,7 +17,9 @@ use crate::variant;
 Examples:
   kazoe perft shogi 4
   kazoe perft minishogi 5 --divide
-  kazoe perft shogi 1 'R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1'")]
+  kazoe perft shogi 1 'R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1'
+
+Exit codes: 0 done, 1 failed, 2 wrong usage.")]
 pub(super) struct Args {
     /// The game: shogi or minishogi.
     #[arg(value_parser = variant::parse)]

@@ -1,5 +1,8 @@
 //! `kazoe report`: what a campaign found.
 
+use clap_complete::engine::ArgValueCompleter;
+
+use crate::completion::ids;
 use crate::ending::{Ending, Stop};
 use crate::output::Output;
 use crate::place::PlaceArgs;
@@ -21,6 +24,7 @@ Examples:
   kazoe report --format csv | grep '^funnel'")]
 pub(super) struct Args {
     /// The campaign: its id or the beginning of it, or a game [default: the newest].
+    #[arg(add = ArgValueCompleter::new(ids::campaigns))]
     campaign: Option<String>,
 
     #[command(flatten)]
@@ -49,10 +53,12 @@ impl Args {
                 output.text(&office.findings(&record.id).await?.render(form))?;
                 return Ok(Ending::Done);
             }
-            let ledger = self.place.store.read().await?;
-            let record = store::find(&ledger, self.campaign.as_deref()).await?;
-            let findings = Findings::gather(&ledger, record, &self.place.store).await?;
-            output.text(&findings.render(form))?;
+            let store = &self.place.store;
+            let findings = store.read(async |ledger| {
+                let record = store::find(ledger, self.campaign.as_deref()).await?;
+                Findings::gather(ledger, record, store).await
+            });
+            output.text(&findings.await?.render(form))?;
             Ok(Ending::Done)
         })
     }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kazoe_common::census::{Campaign, Counter, Cut};
+use kazoe_common::census::{BLOCK, Campaign, Counter, Cut};
 use kazoe_common::estimate::numerals::grouped;
 use kazoe_common::game::Variant;
 use kazoe_common::population::Candidates;
 use kazoe_coordinator::ledger::{CampaignRecord, Ledger, Snapshot, SqliteLedger, Submitted};
-use kazoe_coordinator::progress::{self, duration};
+use kazoe_coordinator::progress::{self, took};
 use kazoe_worker::session::Progress as Session;
 use kazoe_worker::stop::{Order, Stop as StopRequest};
 
@@ -154,8 +154,13 @@ impl Args {
                 campaign.seed
             ),
             Submitted::Extended { from } => format!(
-                "Extending campaign {id} of {name} in {path} from {} to {wanted} samples; {there} are there already.",
-                grouped(from)
+                "Extending campaign {id} of {name} in {path} from {} to {wanted} samples: {there} are there{}.",
+                grouped(from),
+                if from % (record.cut.segment_blocks * BLOCK) == 0 {
+                    ""
+                } else {
+                    ", and the last segment, which was cut short, is counted again whole"
+                }
             ),
             Submitted::Existing | Submitted::Fewer { .. } if snapshot.is_complete() => {
                 format!("Campaign {id} of {name} in {path} is complete: {wanted} samples.")
@@ -213,7 +218,7 @@ impl Args {
         tell(format_args!(
             "{} computed in {} on {}.",
             counted(summary.progress.delivered, "sample"),
-            duration(summary.progress.elapsed.as_secs()),
+            took(summary.progress.elapsed),
             counted(threads as u64, "thread")
         ));
         Ok(())

@@ -27,7 +27,9 @@ const SHARE: usize = 64;
 #[command(after_help = "\
 Examples:
   kazoe sample minishogi --count 5
-  kazoe sample shogi --seed 1 --first 4096 --count 4096 | cut -f4 | sort | uniq -c")]
+  kazoe sample shogi --seed 1 --first 4096 --count 4096 | cut -f4 | sort | uniq -c
+
+Exit codes: 0 done, 1 failed, 2 wrong usage.")]
 pub(super) struct Args {
     /// The game: shogi or minishogi.
     #[arg(value_parser = variant::parse)]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 use kazoe_coordinator::ledger::Role as LedgerRole;
 use kazoe_coordinator::service::adoption::{Adopted, adopt};
 use kazoe_coordinator::service::door::mint;
@@ -10,6 +11,7 @@ use kazoe_proto::admin::{self, Credential, Role as WireRole};
 use kazoe_proto::v1;
 use serde_json::json;
 
+use crate::completion::ids;
 use crate::database::{DatabaseArgs, first_line};
 use crate::ending::{Ending, Stop};
 use crate::office::OfficeArgs;
@@ -119,6 +121,7 @@ struct List {
 #[derive(Debug, clap::Args)]
 struct Revoke {
     /// The token's id, which is also its part before the full stop.
+    #[arg(add = ArgValueCompleter::new(ids::tokens))]
     id: String,
 
     #[command(flatten)]

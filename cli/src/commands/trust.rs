@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use clap::ArgGroup;
+use clap_complete::engine::ArgValueCompleter;
 use kazoe_common::census::{Counter, Segment};
 use kazoe_common::estimate::numerals::grouped;
 use kazoe_proto::admin::{self, Purge as Purged, Whose};
@@ -11,6 +12,7 @@ use kazoe_worker::compute::Engine;
 use kazoe_worker::desk::Job;
 use kazoe_worker::stop::Stop as StopRequest;
 
+use crate::completion::ids;
 use crate::ending::{Ending, Stop};
 use crate::office::OfficeArgs;
 use crate::output::{Output, tell};
@@ -34,10 +36,11 @@ Examples:
 )]
 pub(super) struct Purge {
     /// The campaign: its id or the beginning of it, or a game, of which it is the newest.
+    #[arg(add = ArgValueCompleter::new(ids::campaigns))]
     campaign: String,
 
     /// The tallies of this worker.
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = ArgValueCompleter::new(ids::workers))]
     worker: Option<String>,
 
     /// The tallies of all workers of this owner.
@@ -99,6 +102,7 @@ Examples:
   kazoe resolve 3f2a 17")]
 pub(super) struct Resolve {
     /// The campaign: its id or the beginning of it, or a game, of which it is the newest.
+    #[arg(add = ArgValueCompleter::new(ids::campaigns))]
     campaign: String,
 
     /// The segment.
@@ -160,6 +164,7 @@ async fn compute(counter: Counter, job: Job) -> Result<Finished, Stop> {
         samples: job.samples,
         tally: done.tally,
         witnesses: done.witnesses,
+        cpu: done.cpu,
     })
 }
 
@@ -174,6 +179,7 @@ Examples:
   kazoe retry 3f2a 17")]
 pub(super) struct Retry {
     /// The campaign: its id or the beginning of it, or a game, of which it is the newest.
+    #[arg(add = ArgValueCompleter::new(ids::campaigns))]
     campaign: String,
 
     /// The segment.

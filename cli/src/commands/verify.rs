@@ -5,6 +5,7 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap_complete::engine::ArgValueCompleter;
 use kazoe_common::census::{BLOCK, Campaign, Counter, Cut};
 use kazoe_common::estimate::numerals::grouped;
 use kazoe_coordinator::ledger::{Ledger, SelfTest};
@@ -14,6 +15,7 @@ use kazoe_worker::stop::Stop as StopRequest;
 use serde_json::json;
 
 use super::import;
+use crate::completion::ids;
 use crate::ending::{Ending, Stop};
 use crate::local::verify::{Checker, Difference, Verified};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
@@ -35,7 +37,7 @@ Examples:
 pub(super) struct Args {
     /// The campaign: its id or the beginning of it, or a game; or a ledger file [default: the newest
     /// campaign].
-    #[arg(value_name = "CAMPAIGN|FILE")]
+    #[arg(value_name = "CAMPAIGN|FILE", add = ArgValueCompleter::new(ids::campaigns_and_files))]
     what: Option<String>,
 
     /// Which share of the segments, at least one segment.
@@ -53,17 +55,21 @@ pub(super) struct Args {
     form: FormArgs,
 }
 
-/// Reads `1%`, `0.5%` or `0.01`, more than nothing and at most everything.
+/// Reads `1%` or `0.5%`, more than nothing and at most everything. A plain number may be meant either way.
 pub(super) fn share(text: &str) -> Result<f64, String> {
-    let (number, scale) = match text.strip_suffix('%') {
-        Some(number) => (number, 100.0),
-        None => (text, 1.0),
+    let Some(number) = text.strip_suffix('%') else {
+        return Err(match text.trim().parse::<f64>() {
+            Ok(number) if number > 0.0 && number < 1.0 => {
+                format!("is it {text}% or {}%? A share ends with %", number * 100.0)
+            }
+            Ok(_) => format!("a share ends with %: {text}%?"),
+            Err(_) => "expected a share, as in 1%".to_owned(),
+        });
     };
-    let share = number.trim().parse::<f64>().map(|number| number / scale);
-    match share {
-        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
+    match number.trim().parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
         Ok(_) => Err("a share is more than 0% and at most 100%".to_owned()),
-        Err(_) => Err("expected a share, as in 1% or 0.01".to_owned()),
+        Err(_) => Err("expected a share, as in 1%".to_owned()),
     }
 }
 
@@ -115,15 +121,14 @@ impl Args {
     }
 
     async fn check_campaign(&self, seed: u64) -> Result<(Campaign, Verified), Stop> {
-        let ledger = self.place.store.read().await?;
-        let record = store::find(&ledger, self.what.as_deref()).await?;
-        let theirs = ledger.self_tests(&record.id).await.map_err(Stop::failed)?;
-        let checker = self.checker(&record.campaign, record.cut, seed, &theirs)?;
-        let verified = checker
-            .ledger(&ledger, &record)
-            .await
-            .map_err(Stop::failed)?;
-        Ok((record.campaign, verified))
+        let read = self.place.store.read(async |ledger| {
+            let record = store::find(ledger, self.what.as_deref()).await?;
+            let theirs = ledger.self_tests(&record.id).await.map_err(Stop::failed)?;
+            let checker = self.checker(&record.campaign, record.cut, seed, &theirs)?;
+            let verified = checker.ledger(ledger, &record).await;
+            Ok((record.campaign, verified.map_err(Stop::failed)?))
+        });
+        read.await
     }
 
     /// A checker, if this build passes the self-test.
@@ -214,18 +219,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_percent_or_plain() {
+    fn shares_are_told_in_percent() {
         assert_eq!(share("1%"), Ok(0.01));
         assert_eq!(share("0.5 %"), Ok(0.005));
-        assert_eq!(share("0.25"), Ok(0.25));
         assert_eq!(share("100%"), Ok(1.0));
         let range = Err("a share is more than 0% and at most 100%".to_owned());
-        for text in ["0%", "-1%", "101%", "1.5", "nan", "inf"] {
+        for text in ["0%", "-1%", "101%", "nan%", "inf%"] {
             assert_eq!(share(text), range, "{text}");
         }
-        let number = Err("expected a share, as in 1% or 0.01".to_owned());
+        let number = Err("expected a share, as in 1%".to_owned());
         for text in ["", "%", "one", "1%%"] {
             assert_eq!(share(text), number, "{text}");
+        }
+        for (text, asked) in [
+            ("0.2", "is it 0.2% or 20%? A share ends with %"),
+            ("1", "a share ends with %: 1%?"),
+            ("50", "a share ends with %: 50%?"),
+        ] {
+            assert_eq!(share(text), Err(asked.to_owned()));
         }
     }
 }

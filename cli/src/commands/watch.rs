@@ -1,11 +1,13 @@
 //! `kazoe watch`: follows a campaign.
 
+use clap_complete::engine::ArgValueCompleter;
 use kazoe_common::population::Candidates;
 use kazoe_coordinator::ledger::{CampaignRecord, Snapshot};
 use kazoe_coordinator::progress::{self, Pulse, trust};
 use kazoe_worker::patience::passes;
 use serde_json::json;
 
+use crate::completion::ids;
 use crate::ending::{Ending, Stop};
 use crate::office::{AGAIN, Office, OfficeArgs};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
@@ -23,6 +25,7 @@ Examples:
   kazoe watch 3f2a --json | jq .accepted_samples")]
 pub(super) struct Args {
     /// The campaign: its id or the beginning of it, or a game [default: the newest].
+    #[arg(add = ArgValueCompleter::new(ids::campaigns))]
     campaign: Option<String>,
 
     #[command(flatten)]

@@ -14,7 +14,7 @@ use tracing::{error, info};
 use crate::ending::{Ending, Stop};
 use crate::logging::LogArgs;
 use crate::office::OfficeArgs;
-use crate::output::Output;
+use crate::settings::{Settings, SettingsArgs};
 use crate::{local, signals, span, store};
 
 /// How often the log tells what was done.
@@ -33,6 +33,8 @@ Examples:
   kazoe worker --coordinator https://kazoe.example:7273 --token-file worker.token --threads max-1
   kazoe worker --nice 10 --max-load 2 --hours 8            on a machine that is lent for the night
   kazoe worker --idle-exit 10m                             in a batch system
+  kazoe worker --proxy http://proxy.lab:3128               where only a proxy gets out
+  kazoe worker --config worker.toml                        settings from a file; see --print-config
 
 Memory: about 40 MB, a few MB a thread, and the tallies of at most two leases.")]
 pub(super) struct Args {
@@ -55,6 +57,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "H", value_parser = span::hours)]
     hours: Option<Duration>,
 
+    /// How long the coordinator may be silent where an answer is due, before it is asked again on another
+    /// connection; at least 3s.
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = span::parse)]
+    silence: Duration,
+
     /// Give way to other programs: 0 to 19.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..=19))]
     nice: Option<i32>,
@@ -65,6 +72,9 @@ pub(super) struct Args {
 
     #[command(flatten)]
     log: LogArgs,
+
+    #[command(flatten)]
+    settings: SettingsArgs,
 }
 
 /// How many threads.
@@ -99,9 +109,13 @@ fn threads(text: &str) -> Result<Threads, String> {
 }
 
 impl Args {
-    pub(super) fn run(&self, _: &mut Output) -> Result<Ending, Stop> {
-        let link = self.office.link()?;
-        self.log.begin();
+    pub(super) fn run(&self, settings: Option<&Settings>) -> Result<Ending, Stop> {
+        if self.silence < Duration::from_secs(3) {
+            return Err(Stop::usage("--silence is at least 3s"));
+        }
+        let mut link = self.office.link()?;
+        link.silence = self.silence;
+        self.log.begin(settings);
         if let Some(nice) = self.nice {
             rustix::process::nice(nice)
                 .map_err(|error| Stop::failed(format_args!("cannot be nice: {error}")))?;

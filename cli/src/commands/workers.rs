@@ -1,10 +1,12 @@
 //! `kazoe workers` and `kazoe drain`.
 
+use clap_complete::engine::ArgValueCompleter;
 use kazoe_common::estimate::numerals::grouped;
 use kazoe_coordinator::progress::duration;
 use kazoe_proto::{admin, v1};
 use serde_json::json;
 
+use crate::completion::ids;
 use crate::ending::{Ending, Stop};
 use crate::office::OfficeArgs;
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
@@ -89,6 +91,7 @@ Examples:
   kazoe workers | grep 'Tanaka Lab' | cut -f1 | xargs -n1 kazoe drain")]
 pub(super) struct Drain {
     /// The worker's id.
+    #[arg(add = ArgValueCompleter::new(ids::workers))]
     worker: String,
 
     #[command(flatten)]

@@ -12,6 +12,7 @@ pub(super) fn deliveries(finished: Vec<Finished>) -> Vec<Delivery> {
             samples: one.job.samples,
             tally: one.tally,
             witnesses: one.witnesses,
+            cpu: one.cpu,
         })
         .collect()
 }

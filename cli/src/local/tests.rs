@@ -117,6 +117,7 @@ async fn verification_finds_what_is_wrong_and_writes_nothing() {
         samples: BLOCK,
         tally: tally.clone(),
         witnesses,
+        cpu: None,
     };
     let other = Who {
         owner: "other".to_owned(),

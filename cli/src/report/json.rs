@@ -112,6 +112,7 @@ pub(super) fn document(findings: &Findings) -> Value {
                 "audited": one.audited,
                 "disagreed": one.disagreed,
                 "core_seconds": one.core_seconds,
+                "estimated_segments": one.estimated,
                 "z": z_against_the_rest(one, owners),
             }))
             .collect::<Vec<_>>(),

@@ -137,7 +137,8 @@ pub(super) fn owners(owners: &[OwnerShare]) -> Option<Table> {
         let hours = one.core_seconds.map_or_else(String::new, |seconds| {
             // Tenths, rounded up.
             let tenths = seconds.div_ceil(360);
-            format!("{}.{}", grouped(tenths / 10), tenths % 10)
+            let about = if one.estimated > 0 { "~" } else { "" };
+            format!("{about}{}.{}", grouped(tenths / 10), tenths % 10)
         });
         let z = z_against_the_rest(one, owners);
         vec![
@@ -162,7 +163,8 @@ pub(super) fn owners(owners: &[OwnerShare]) -> Option<Table> {
         ]),
         rows: rows.collect(),
         notes: vec![
-            "CPU hours: about, by the speed that its workers measured last; none where that is not known."
+            "CPU hours: as the workers told them; ~ where some are estimated by the speed measured last, none \
+             where that is not known."
                 .to_owned(),
             "z: its share of reachable samples against that of all others together.".to_owned(),
         ],

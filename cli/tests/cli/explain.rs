@@ -91,7 +91,7 @@ fn a_path_is_told_move_by_move() {
 }
 
 #[test]
-fn white_to_move_names_the_twin() {
+fn with_white_to_move_it_is_said_what_is_explained() {
     let told = kazoe(&[
         "judge",
         "minishogi",
@@ -99,6 +99,11 @@ fn white_to_move_names_the_twin() {
         "rbsgk/4p/P4/5/KGSBR w - 1",
     ])
     .silent();
-    let twin = "  White is to move, so its exchanged twin was judged: rbsgk/5/4p/P4/KGSBR b - 1";
-    assert_eq!(told.lines().nth(1), Some(twin));
+    let twin = "  rbsgk/5/4p/P4/KGSBR b - 1";
+    let said: Vec<&str> = told.lines().skip(1).take(2).collect();
+    assert!(
+        said[0].starts_with("  White is to move. Turn the board round"),
+        "{told}"
+    );
+    assert_eq!(said[1], twin);
 }

@@ -15,4 +15,5 @@ mod known_cases;
 mod ledgers;
 mod parts;
 mod runs;
+mod settings;
 mod streams;

@@ -102,6 +102,7 @@ pub(crate) fn computed(lease: &Lease) -> Vec<Finished> {
             samples: lease.cut.samples_of(segment),
             tally: kazoe_common::census::Tally::default(),
             witnesses: Vec::new(),
+            cpu: None,
         };
         for block in lease.cut.blocks_of(segment) {
             let samples = lease.cut.samples_in(block);

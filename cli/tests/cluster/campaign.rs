@@ -65,6 +65,13 @@ async fn whatever_is_killed_it_is_the_digest_of_one_process() {
     assert_eq!(counted, 48);
     assert!(joined.iter().all(|one| one["disagreed"] == 0));
 
+    // Each worker told how long it took; nothing has to be estimated.
+    let report = house.json(&["report", &id]).remove(0);
+    for owner in report["owners"].as_array().unwrap() {
+        assert!(owner["core_seconds"].as_u64() > Some(0), "{owner}");
+        assert_eq!(owner["estimated_segments"], 0, "{owner}");
+    }
+
     // Workers that are told to stop hand in and leave; so does the coordinator.
     for worker in &mut workers {
         worker.signal("-TERM");

@@ -163,10 +163,12 @@ impl<'a> House<'a> {
             .env_remove("KAZOE_DB")
             .env("KAZOE_COORDINATOR", &self.url)
             .env("KAZOE_TOKEN_FILE", self.path("operator.token"))
-            .env("KAZOE_CA_FILE", "")
             .env_remove("KAZOE_CA_FILE")
             .current_dir(self.folder.path())
             .stdin(Stdio::null());
+        for proxy in ["HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"] {
+            command.env_remove(proxy);
+        }
         command
     }
 

@@ -4,6 +4,7 @@
 mod by_hand;
 mod campaign;
 mod clocks;
+mod completing;
 mod cutting;
 #[cfg(feature = "failpoints")]
 mod deadly;
@@ -16,9 +17,13 @@ mod house;
 mod identity;
 #[cfg(feature = "failpoints")]
 mod late;
+#[path = "../../../coordinator/tests/ledger/mounts.rs"]
+#[expect(dead_code, reason = "the coordinator's tests use more of it")]
+mod mounts;
 mod parts;
 #[cfg(feature = "failpoints")]
 mod points;
+mod proxied;
 #[path = "../../../coordinator/tests/ledger/proxy.rs"]
 mod proxy;
 mod random_kills;
@@ -28,4 +33,5 @@ mod secure;
 #[path = "../../../coordinator/tests/ledger/server.rs"]
 #[expect(dead_code, reason = "the coordinator's tests use more of it")]
 mod server;
+mod silent;
 mod trust;

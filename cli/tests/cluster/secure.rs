@@ -9,12 +9,12 @@ use crate::house::House;
 use crate::server::Server;
 
 /// An authority, and files with certificates that it gave out.
-struct Authority {
+pub(crate) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
 impl Authority {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap());
@@ -23,10 +23,10 @@ impl Authority {
         }
     }
 
-    /// Writes NAME.ca, NAME.cert and NAME.key.
-    fn write(&self, house: &House<'_>, name: &str) {
+    /// Writes NAME.ca, NAME.cert and NAME.key, for a host.
+    pub(crate) fn write(&self, house: &House<'_>, name: &str, host: &str) {
         let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        let params = CertificateParams::new(vec![host.to_owned()]).unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         let file = |what: &str| -> PathBuf { house.path(&format!("{name}.{what}")) };
         fs::write(file("ca"), self.issuer.pem()).unwrap();
@@ -48,8 +48,8 @@ async fn whoever_shows_no_certificate_of_the_authority_stays_outside() {
         "--tls-client-ca",
         "ours.ca",
     ]);
-    Authority::new().write(&house, "ours");
-    Authority::new().write(&house, "theirs");
+    Authority::new().write(&house, "ours", "localhost");
+    Authority::new().write(&house, "theirs", "localhost");
     house.url = house.url.replace("http://127.0.0.1", "https://localhost");
     let _coordinator = house.coordinator();
     let flags = |ca: &str, own: &str| {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use kazoe_common::census::{Cut, Segment, Tally, Witness};
 
@@ -114,6 +115,9 @@ pub struct Delivery {
     pub tally: Tally,
     /// What is kept of single samples, ascending by index.
     pub witnesses: Vec<Witness>,
+    /// How much CPU time it took, by the word of whoever counted. It is kept beside the tally, and compared
+    /// with nothing.
+    pub cpu: Option<Duration>,
 }
 
 impl Delivery {

@@ -40,6 +40,11 @@ pub(super) fn from_row(count: i64) -> Result<u64, Failure> {
     u64::try_from(count).map_err(|_| LedgerError::Row(format!("a count of {count}")).into())
 }
 
+/// A time in whole microseconds.
+pub(super) fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
 pub(super) fn millis(hold: Duration) -> Millis {
     i64::try_from(hold.as_millis())
         .unwrap_or(i64::MAX / 4)

@@ -104,6 +104,7 @@ pub async fn import<L: Ledger, R: BufRead>(
             samples: entry.samples,
             tally: entry.tally,
             witnesses: entry.witnesses,
+            cpu: None,
         });
     }
     send(ledger, &who, &mut batch, &mut done).await?;

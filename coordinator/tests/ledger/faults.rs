@@ -293,6 +293,13 @@ async fn the_first_release_s_file_is_read_and_goes_on() {
         .await
         .unwrap();
     conn.close().await.unwrap();
+    // As it is, by somebody who only reads: nobody said then how long anything took.
+    let reader = SqliteLedger::open_reader(&path).await.unwrap();
+    let owners = reader.owners(&submission(1, 1).campaign.id()).await;
+    let owners = owners.unwrap();
+    assert!(owners.iter().all(|one| one.estimated == one.segments));
+    assert!(owners.iter().any(|one| one.core_seconds.is_none()));
+    reader.close().await;
     let ledger = SqliteLedger::open(&path).await.unwrap();
     let campaigns = ledger.campaigns().await.unwrap();
     let campaign = &campaigns[0];

@@ -84,6 +84,7 @@ pub(crate) fn delivery(segment: Segment, samples: u64) -> Delivery {
                 expansions: 60,
             },
         ],
+        cpu: None,
     }
 }
 

@@ -6,6 +6,7 @@ mod faults;
 mod files;
 mod interleavings;
 mod made_up;
+mod mounts;
 mod postgres;
 mod postgres_faults;
 mod postgres_schema;

@@ -28,6 +28,12 @@ async fn a_gap_ends_the_prefix() {
 }
 
 #[tokio::test]
+async fn cpu_time_is_kept_beside_a_tally() {
+    let server = Server::shared().await;
+    suite::cpu_time_is_kept_beside_a_tally(server.fresh().await.ledger().await).await;
+}
+
+#[tokio::test]
 async fn what_is_given_back_is_lent_first() {
     let server = Server::shared().await;
     suite::what_is_given_back_is_lent_first(server.fresh().await.ledger().await).await;

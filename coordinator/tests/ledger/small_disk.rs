@@ -1,14 +1,15 @@
-//! A disk that is full, or takes no writes: a small file system in memory, where this process may mount
-//! one (root). A full disk by SQLite's own limit on a file is tested beside the code, for all others.
+//! A disk that is full, or takes no writes: a small file system in memory ([`mounts`]). A full disk by
+//! SQLite's own limit on a file is tested beside the code.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use kazoe_coordinator::ledger::{Ledger, LedgerError, OpenError, SqliteLedger, StorageFault};
+use rustix::mount::MountFlags;
 use tempfile::TempDir;
 
 use crate::made_up::{assert_sound, deliveries, delivery, owner, submission};
+use crate::mounts;
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -16,18 +17,10 @@ const LONG: Duration = Duration::from_secs(3600);
 struct Disk(TempDir);
 
 impl Disk {
-    /// `None` where mounting is not allowed.
-    fn mount(size: &str) -> Option<Self> {
+    fn mount(size: &str) -> Self {
         let disk = Disk(tempfile::tempdir().unwrap());
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "none"])
-            .arg(disk.path())
-            .output();
-        if mounted.is_ok_and(|done| done.status.success()) {
-            return Some(disk);
-        }
-        eprintln!("no permission to mount: the limit on the file is tested alone");
-        None
+        mounts::mount(disk.path(), &format!("size={size}")).unwrap();
+        disk
     }
 
     fn path(&self) -> &Path {
@@ -39,30 +32,26 @@ impl Disk {
     }
 
     fn resize(&self, size: &str) {
-        self.remount(&format!("size={size}"));
+        mounts::remount(self.path(), MountFlags::empty(), &format!("size={size}"));
     }
 
-    fn remount(&self, options: &str) {
-        let done = Command::new("mount")
-            .args(["-o", &format!("remount,{options}")])
-            .arg(self.path())
-            .status();
-        assert!(done.unwrap().success());
+    fn take_no_writes(&self) {
+        mounts::remount(self.path(), MountFlags::RDONLY, "");
     }
 }
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // Nothing is mounted where that is not allowed.
-        let _ = Command::new("umount").arg("-l").arg(self.path()).output();
+        mounts::unmount(self.path());
     }
 }
 
 #[tokio::test]
 async fn a_run_on_a_full_disk_loses_nothing_and_goes_on() {
-    let Some(disk) = Disk::mount("1m") else {
+    if !mounts::are_allowed("small_disk::a_run_on_a_full_disk_loses_nothing_and_goes_on") {
         return;
-    };
+    }
+    let disk = Disk::mount("1m");
     let ledger = SqliteLedger::open(&disk.database()).await.unwrap();
     let (campaign, _) = ledger.submit(&submission(1, 3_000 * 4096)).await.unwrap();
     let id = &campaign.id;
@@ -112,9 +101,10 @@ async fn a_run_on_a_full_disk_loses_nothing_and_goes_on() {
 
 #[tokio::test]
 async fn a_ledger_cannot_begin_on_a_full_disk() {
-    let Some(disk) = Disk::mount("64k") else {
+    if !mounts::are_allowed("small_disk::a_ledger_cannot_begin_on_a_full_disk") {
         return;
-    };
+    }
+    let disk = Disk::mount("64k");
     let error = SqliteLedger::open(&disk.database()).await.unwrap_err();
     assert!(
         matches!(&error, OpenError::Storage(error) if error.fault == StorageFault::Full),
@@ -129,9 +119,10 @@ async fn a_ledger_cannot_begin_on_a_full_disk() {
 
 #[tokio::test]
 async fn a_medium_that_takes_no_writes_is_read() {
-    let Some(disk) = Disk::mount("4m") else {
+    if !mounts::are_allowed("small_disk::a_medium_that_takes_no_writes_is_read") {
         return;
-    };
+    }
+    let disk = Disk::mount("4m");
     let ledger = SqliteLedger::open(&disk.database()).await.unwrap();
     let (campaign, _) = ledger.submit(&submission(1, 4096)).await.unwrap();
     let id = &campaign.id;
@@ -140,12 +131,11 @@ async fn a_medium_that_takes_no_writes_is_read() {
         .await
         .unwrap();
     ledger.close().await;
-    disk.remount("ro");
+    disk.take_no_writes();
     let error = SqliteLedger::open(&disk.database()).await.unwrap_err();
     assert!(matches!(error, OpenError::Unreachable { .. }), "{error:?}");
     let reader = SqliteLedger::open_reader(&disk.database()).await.unwrap();
     assert!(reader.snapshot(id).await.unwrap().is_complete());
     assert_sound(&reader, &campaign).await;
     reader.close().await;
-    disk.remount("rw");
 }

@@ -39,6 +39,12 @@ async fn a_gap_ends_the_prefix() {
 }
 
 #[tokio::test]
+async fn cpu_time_is_kept_beside_a_tally() {
+    let (_folder, ledger) = fresh().await;
+    suite::cpu_time_is_kept_beside_a_tally(ledger).await;
+}
+
+#[tokio::test]
 async fn what_is_given_back_is_lent_first() {
     let (_folder, ledger) = fresh().await;
     suite::what_is_given_back_is_lent_first(ledger).await;

@@ -266,6 +266,42 @@ async fn what_became_of_a_worker_s_tallies_follows_from_the_log() {
 }
 
 #[tokio::test]
+async fn what_nobody_told_is_estimated_by_the_speed_measured_last() {
+    let server = Server::shared().await;
+    let ledger = server.fresh().await.ledger().await;
+    let (campaign, _) = ledger.submit(&submission(1, 3 * 4096)).await.unwrap();
+    let id = &campaign.id;
+    let new = NewWorker {
+        owner: "a".to_owned(),
+        credential: None,
+        operator: false,
+        build: "test 1".to_owned(),
+    };
+    ledger.join_worker("a-1", &new).await.unwrap();
+    ledger
+        .import(id, &owner("a"), &[delivery(0, 4096)])
+        .await
+        .unwrap();
+    let told = async || {
+        let owners = ledger.owners(id).await.unwrap();
+        (owners[0].core_seconds, owners[0].estimated)
+    };
+    assert_eq!(told().await, (None, 1));
+    // Two threads make 1,024 samples a second: 8 seconds of CPU time.
+    ledger
+        .heard_worker("a-1", Some(2), Some(1_024))
+        .await
+        .unwrap();
+    assert_eq!(told().await, (Some(8), 1));
+    let took = Delivery {
+        cpu: Some(Duration::from_millis(2_500)),
+        ..delivery(1, 4096)
+    };
+    ledger.import(id, &owner("a"), &[took]).await.unwrap();
+    assert_eq!(told().await, (Some(11), 1));
+}
+
+#[tokio::test]
 async fn a_credential_is_kept_found_and_revoked() {
     let server = Server::shared().await;
     let ledger = server.fresh().await.ledger().await;

@@ -74,7 +74,8 @@ pub(crate) fn finished(segment: u64, blocks: u64) -> impl Strategy<Value = Finis
             0..samples,
             0..=usize::try_from(samples.div_ceil(BLOCK)).unwrap(),
         );
-        (tally(samples), indices, 1..=99_u32).prop_map(move |(tally, indices, number)| {
+        let cpu = option::of(0..=1_u64 << 44);
+        (tally(samples), indices, 1..=99_u32, cpu).prop_map(move |(tally, indices, number, cpu)| {
             let witnesses = indices.iter().flat_map(|index| {
                 let index = first + index;
                 let unreachable = Witness::Unreachable {
@@ -93,6 +94,7 @@ pub(crate) fn finished(segment: u64, blocks: u64) -> impl Strategy<Value = Finis
                 samples,
                 tally,
                 witnesses: witnesses.collect(),
+                cpu: cpu.map(Duration::from_micros),
             }
         })
     })
@@ -192,6 +194,7 @@ pub(crate) fn findings() -> impl Strategy<Value = Findings> {
                 audited: samples.min(1),
                 disagreed: u64::from(disagreed),
                 core_seconds,
+                estimated: samples.min(1),
             },
         );
         let owners = option::of(owner).prop_map(|owner| owner.into_iter().collect());

@@ -28,6 +28,7 @@ pub(super) fn batches(finished: Vec<Finished>) -> Vec<Vec<census::Finished>> {
                 samples: one.job.samples,
                 tally: one.tally,
                 witnesses: one.witnesses,
+                cpu: one.cpu,
             });
         }
     }

@@ -10,23 +10,26 @@ use tonic::{Status, Streaming};
 
 use crate::link::Wire;
 
-/// How long an answer may take before the request is sent again.
-const ANSWER: Duration = Duration::from_secs(60);
-
 /// A stream of messages under a lease, each answered before the next.
 #[derive(Debug)]
 pub(super) struct Conversation {
     out: mpsc::Sender<DeliverRequest>,
     answers: Streaming<DeliverResponse>,
+    silence: Duration,
 }
 
 impl Conversation {
-    pub(super) async fn open(work: &mut WorkClient<Wire>) -> Result<Self, Status> {
+    /// Opens one in which each answer may take so long.
+    pub(super) async fn open(
+        work: &mut WorkClient<Wire>,
+        silence: Duration,
+    ) -> Result<Self, Status> {
         let (out, messages) = mpsc::channel(1);
         let opened = work.deliver(ReceiverStream::new(messages));
         Ok(Conversation {
             out,
-            answers: soon(opened).await?.into_inner(),
+            answers: within(silence, opened).await?.into_inner(),
+            silence,
         })
     }
 
@@ -35,15 +38,21 @@ impl Conversation {
         &mut self,
         message: DeliverRequest,
     ) -> Result<Option<DeliverResponse>, Status> {
-        // If the stream is over, its answers say why.
-        let _ = self.out.send(message).await;
-        soon(self.answers.message()).await
+        let answered = async {
+            // If the stream is over, its answers say why.
+            let _ = self.out.send(message).await;
+            self.answers.message().await
+        };
+        within(self.silence, answered).await
     }
 }
 
 /// An answer, or that none came in time.
-pub(super) async fn soon<T>(answer: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
-    match tokio::time::timeout(ANSWER, answer).await {
+pub(super) async fn within<T>(
+    silence: Duration,
+    answer: impl Future<Output = Result<T, Status>>,
+) -> Result<T, Status> {
+    match tokio::time::timeout(silence, answer).await {
         Ok(answer) => answer,
         Err(_) => Err(Status::deadline_exceeded("no answer came in time")),
     }

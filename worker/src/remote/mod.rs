@@ -22,7 +22,7 @@ use tonic::{Code, Status};
 use tracing::{info, warn};
 
 use batches::batches;
-use conversation::{Conversation, soon};
+use conversation::{Conversation, within};
 pub use tale::Tale;
 
 use crate::desk::{Desk, Finished, Job, LeaseNumber, Offer, Receipt, Wish};
@@ -65,6 +65,8 @@ pub struct RemoteDesk {
     proof: Tallies,
     stop: Arc<Stop>,
     patience: Patience,
+    /// How long an answer may take.
+    silence: Duration,
     joined: Option<Joined>,
     counters: BTreeMap<String, Arc<Counter>>,
     leases: BTreeMap<LeaseNumber, Held>,
@@ -90,6 +92,7 @@ impl RemoteDesk {
             proof,
             patience: Patience::new(Arc::clone(&stop)),
             stop,
+            silence: link.silence,
             joined: None,
             counters: BTreeMap::new(),
             leases: BTreeMap::new(),
@@ -111,7 +114,8 @@ impl RemoteDesk {
             build: self.habits.build.clone(),
             self_tests: self.proof.clone(),
         };
-        let answer = soon(self.work.join(messages::join_request(&join))).await?;
+        let answer = self.work.join(messages::join_request(&join));
+        let answer = within(self.silence, answer).await?;
         let joined = messages::joined(answer.into_inner()).map_err(odd)?;
         info!(
             worker = joined.worker,
@@ -133,7 +137,8 @@ impl RemoteDesk {
             threads: self.habits.threads,
             samples_per_second: wish.samples_per_second.filter(|&speed| speed > 0),
         };
-        let answer = soon(self.work.claim(messages::claim_request(&claim))).await;
+        let answer = self.work.claim(messages::claim_request(&claim));
+        let answer = within(self.silence, answer).await;
         if let Err(status) = &answer
             && status.code() == Code::NotFound
         {
@@ -237,7 +242,7 @@ impl RemoteDesk {
         let message = messages::deliver_request(&held.token, report);
         let conversation = match &mut held.conversation {
             Some(conversation) => conversation,
-            none => none.insert(Conversation::open(&mut self.work).await?),
+            none => none.insert(Conversation::open(&mut self.work, self.silence).await?),
         };
         match conversation.ask(message).await? {
             Some(answer) => Ok(Some(messages::notice(answer, &held.segments).map_err(odd)?)),

@@ -32,10 +32,14 @@ const SHARES: &str = "-- owners_list
                                        EXCEPT
                                        SELECT depth, count FROM result_depths
                                        WHERE result = t.id)))))),
-           CASE WHEN count(a.result) = count(w.speed) THEN
-               CAST(ceil(coalesce(sum(CAST(r.samples AS double precision) * w.threads / w.speed), 0))
-                    AS bigint)
-           END
+           CASE WHEN count(a.result)
+                     = count(coalesce(r.cpu_us, w.speed)) FILTER (WHERE a.result IS NOT NULL) THEN
+               CAST(ceil(coalesce(sum(coalesce(
+                        CAST(r.cpu_us AS double precision) / 1000000,
+                        CAST(r.samples AS double precision) * w.threads / w.speed))
+                    FILTER (WHERE a.result IS NOT NULL), 0)) AS bigint)
+           END,
+           count(a.result) FILTER (WHERE r.cpu_us IS NULL)
     FROM results r
     LEFT JOIN accepted a ON a.result = r.id
     LEFT JOIN result_cells c ON c.result = r.id AND c.cell = $2
@@ -43,7 +47,7 @@ const SHARES: &str = "-- owners_list
     WHERE r.campaign = $1 AND r.verdict <> 'stale'
     GROUP BY r.owner ORDER BY r.owner";
 
-type Row = (String, i64, i64, i64, i64, i64, Option<i64>);
+type Row = (String, i64, i64, i64, i64, i64, Option<i64>, i64);
 
 pub(super) async fn shares(conn: &mut PgConnection, id: &str) -> Result<Vec<OwnerShare>, Failure> {
     campaign_rows::one(conn, id).await?;
@@ -53,7 +57,7 @@ pub(super) async fn shares(conn: &mut PgConnection, id: &str) -> Result<Vec<Owne
         .fetch_all(conn)
         .await?;
     let shares = rows.into_iter().map(
-        |(owner, segments, samples, reachable, audited, disagreed, core_seconds)| {
+        |(owner, segments, samples, reachable, audited, disagreed, core_seconds, estimated)| {
             Ok(OwnerShare {
                 owner,
                 segments: from_row(segments)?,
@@ -62,6 +66,7 @@ pub(super) async fn shares(conn: &mut PgConnection, id: &str) -> Result<Vec<Owne
                 audited: from_row(audited)?,
                 disagreed: from_row(disagreed)?,
                 core_seconds: core_seconds.map(from_row).transpose()?,
+                estimated: from_row(estimated)?,
             })
         },
     );

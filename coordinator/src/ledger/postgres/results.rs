@@ -31,8 +31,8 @@ pub(super) async fn insert(
         "-- results_insert
          WITH entered AS (
              INSERT INTO results (campaign, segment, samples, digest, lease, owner, worker, operator,
-                                  build, received_at, verdict)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+                                  build, received_at, verdict, cpu_us)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $16)
              RETURNING id),
          cells AS (
              INSERT INTO result_cells (result, cell, count)
@@ -59,6 +59,7 @@ pub(super) async fn insert(
     .bind(cell_counts)
     .bind(depths)
     .bind(depth_counts)
+    .bind(delivery.cpu.map(rows::micros))
     .fetch_one(&mut *conn)
     .await?;
     insert_witnesses(conn, id, &delivery.witnesses).await?;

@@ -9,11 +9,18 @@ use crate::ledger::migration::{Migration, compare};
 pub(super) const APPLICATION_ID: i64 = 0x4b41_5a4f;
 
 /// Append-only.
-const MIGRATIONS: [Migration; 1] = [Migration {
-    version: 20_261_130_000_000,
-    name: "create_ledger",
-    sql: include_str!("../../../../migrations/sqlite/20261130000000_create_ledger.sql"),
-}];
+const MIGRATIONS: [Migration; 2] = [
+    Migration {
+        version: 20_261_130_000_000,
+        name: "create_ledger",
+        sql: include_str!("../../../../migrations/sqlite/20261130000000_create_ledger.sql"),
+    },
+    Migration {
+        version: 20_261_202_000_000,
+        name: "add_cpu_time",
+        sql: include_str!("../../../../migrations/sqlite/20261202000000_add_cpu_time.sql"),
+    },
+];
 
 /// Which migrations a database has had. Empty for a database without any table.
 async fn applied(conn: &mut SqliteConnection) -> Result<Vec<i64>, sqlx::Error> {

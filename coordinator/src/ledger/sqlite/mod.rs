@@ -408,6 +408,7 @@ mod full_disk {
                 ..Tally::default()
             },
             witnesses: Vec::new(),
+            cpu: None,
         }
     }
 

@@ -174,7 +174,10 @@ pub(super) async fn reader(path: &Path) -> Result<SqlitePool, OpenError> {
         Ok(meta) if meta.len() < HEAD => return Err(OpenError::NotSqlite(path.to_owned())),
         Ok(_) => {}
     }
-    let shared = options(path).read_only(true);
+    check_owner(path, look(path)?)?;
+    // As one who may write and does not: SQLite lets only such a one remove the log and its index when
+    // nobody has the file open any more. Where the file may not be written it takes what it gets.
+    let shared = options(path).pragma("query_only", "ON");
     match inspect(path, &shared).await {
         // On a medium that takes no writes SQLite cannot keep the index of its log; where nobody can
         // write it needs none.

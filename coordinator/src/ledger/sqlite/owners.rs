@@ -1,5 +1,7 @@
 //! What each owner contributed to a campaign.
 
+use std::collections::BTreeMap;
+
 use kazoe_common::census::Outcome;
 use sqlx::SqliteConnection;
 
@@ -31,15 +33,21 @@ const SHARES: &str = "-- owners_list
                             OR EXISTS (SELECT depth, count FROM result_depths WHERE result = r.id
                                        EXCEPT
                                        SELECT depth, count FROM result_depths
-                                       WHERE result = t.id)))))),
-           NULL
+                                       WHERE result = t.id))))))
     FROM results r
     LEFT JOIN accepted a ON a.result = r.id
     LEFT JOIN result_cells c ON c.result = r.id AND c.cell = ?2
     WHERE r.campaign = ?1 AND r.verdict <> 'stale'
     GROUP BY r.owner ORDER BY r.owner";
 
-type Row = (String, i64, i64, i64, i64, i64, Option<i64>);
+type Row = (String, i64, i64, i64, i64, i64);
+
+/// By owner: the CPU time of the segments that count with a tally of its, in microseconds, and of how many
+/// of them nobody told it.
+const TIMES: &str = "-- owners_times
+    SELECT r.owner, coalesce(sum(r.cpu_us), 0), count(*) FILTER (WHERE r.cpu_us IS NULL)
+    FROM results r JOIN accepted a ON a.result = r.id
+    WHERE r.campaign = ?1 GROUP BY r.owner";
 
 pub(super) async fn shares(
     conn: &mut SqliteConnection,
@@ -49,10 +57,14 @@ pub(super) async fn shares(
     let rows = sqlx::query_as::<_, Row>(SHARES)
         .bind(id)
         .bind(i64::from(Outcome::Reachable as u32))
-        .fetch_all(conn)
+        .fetch_all(&mut *conn)
         .await?;
+    let times = times(conn, id).await?;
     let shares = rows.into_iter().map(
-        |(owner, segments, samples, reachable, audited, disagreed, core_seconds)| {
+        |(owner, segments, samples, reachable, audited, disagreed)| {
+            // Here nobody measures a speed to estimate it by.
+            let (micros, untold) = times.get(&owner).copied().unwrap_or((0, segments));
+            let micros: u64 = from_row(micros)?;
             Ok(OwnerShare {
                 owner,
                 segments: from_row(segments)?,
@@ -60,9 +72,29 @@ pub(super) async fn shares(
                 reachable: from_row(reachable)?,
                 audited: from_row(audited)?,
                 disagreed: from_row(disagreed)?,
-                core_seconds: core_seconds.map(from_row).transpose()?,
+                core_seconds: (untold == 0).then(|| micros.div_ceil(1_000_000)),
+                estimated: from_row(untold)?,
             })
         },
     );
     shares.collect()
+}
+
+/// The times by owner; none in a file of the first release, which has no place for them.
+async fn times(
+    conn: &mut SqliteConnection,
+    id: &str,
+) -> Result<BTreeMap<String, (i64, i64)>, Failure> {
+    let has_times = sqlx::query_scalar::<_, bool>(
+        "-- owners_find_times
+         SELECT EXISTS (SELECT 1 FROM pragma_table_info('results') WHERE name = 'cpu_us')",
+    );
+    if !has_times.fetch_one(&mut *conn).await? {
+        return Ok(BTreeMap::new());
+    }
+    let rows = sqlx::query_as::<_, (String, i64, i64)>(TIMES).bind(id);
+    let rows = rows.fetch_all(conn).await?.into_iter();
+    Ok(rows
+        .map(|(owner, micros, untold)| (owner, (micros, untold)))
+        .collect())
 }

@@ -26,8 +26,8 @@ pub(super) async fn insert(
     let id = sqlx::query_scalar::<_, i64>(
         "-- results_insert
          INSERT INTO results (campaign, segment, samples, digest, lease, owner, worker, operator,
-                              build, received_at, verdict)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+                              build, received_at, verdict, cpu_us)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
          RETURNING id",
     )
     .bind(arrival.campaign)
@@ -41,6 +41,7 @@ pub(super) async fn insert(
     .bind(&arrival.who.build)
     .bind(arrival.at)
     .bind(verdict.name())
+    .bind(delivery.cpu.map(rows::micros))
     .fetch_one(&mut *conn)
     .await?;
     for (&cell, &count) in &delivery.tally.cells {

@@ -159,7 +159,7 @@ pub(crate) async fn a_campaign_is_counted_from_end_to_end(ledger: impl Ledger) {
         .unwrap();
     let mut owners = ledger.owners(&campaign.id).await.unwrap();
     for one in &mut owners {
-        one.core_seconds = None;
+        (one.core_seconds, one.estimated) = (None, 0);
     }
     let share = |owner: &str| OwnerShare {
         owner: owner.to_owned(),
@@ -169,6 +169,7 @@ pub(crate) async fn a_campaign_is_counted_from_end_to_end(ledger: impl Ledger) {
         audited: 0,
         disagreed: 1,
         core_seconds: None,
+        estimated: 0,
     };
     let first = OwnerShare {
         segments: 1_101,

@@ -19,8 +19,8 @@ pub(crate) use leases::{
     what_is_given_back_is_lent_first,
 };
 pub(crate) use tallies::{
-    a_difference_is_disputed_until_two_owners_agree, one_tally_sent_often_counts_once,
-    the_operator_settles_alone, what_cannot_be_changes_nothing,
+    a_difference_is_disputed_until_two_owners_agree, cpu_time_is_kept_beside_a_tally,
+    one_tally_sent_often_counts_once, the_operator_settles_alone, what_cannot_be_changes_nothing,
 };
 
 const LONG: Duration = Duration::from_secs(3600);

@@ -249,3 +249,35 @@ pub(crate) async fn the_operator_settles_alone(ledger: impl Ledger) {
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
     assert_eq!(ledger.segments(id, 0, 1).await.unwrap()[0].owner, "b");
 }
+
+/// Of the segments that count, and of no others; it changes nothing else.
+pub(crate) async fn cpu_time_is_kept_beside_a_tally(ledger: impl Ledger) {
+    let (campaign, _) = ledger.submit(&submission(1, 4 * 4096)).await.unwrap();
+    let took = |segment, millis| Delivery {
+        cpu: Some(Duration::from_millis(millis)),
+        ..delivery(segment, 4096)
+    };
+    let import = async |name: &str, deliveries: &[Delivery]| {
+        let who = owner(name);
+        ledger.import(&campaign.id, &who, deliveries).await.unwrap()
+    };
+    import("a", &[took(0, 1_400), took(1, 1_300)]).await;
+    // The same tally is a repeat, and another owner's an audit, however long they took.
+    let verdicts = import("a", &[took(0, 90_000)]).await;
+    assert_eq!(verdicts, [Verdict::Repeat]);
+    let verdicts = import("b", &[took(1, 90_000), took(2, 0)]).await;
+    assert_eq!(verdicts, [Verdict::Audit, Verdict::Accepted]);
+    let owners = ledger.owners(&campaign.id).await.unwrap();
+    let times = owners.iter().map(|one| (one.core_seconds, one.estimated));
+    assert_eq!(times.collect::<Vec<_>>(), [(Some(3), 0), (Some(0), 0)]);
+
+    // One of which nobody said it leaves the whole unknown, where no speed was measured.
+    import("a", &[delivery(3, 4096)]).await;
+    let owners = ledger.owners(&campaign.id).await.unwrap();
+    assert_eq!((owners[0].core_seconds, owners[0].estimated), (None, 1));
+    assert_sound(&ledger, &campaign).await;
+    assert_eq!(
+        ledger.snapshot(&campaign.id).await.unwrap().prefix,
+        serial(&campaign.cut, 4)
+    );
+}

@@ -69,6 +69,7 @@ fn finished() -> Finished {
                 expansions: 0,
             },
         ],
+        cpu: None,
     }
 }
 

@@ -30,6 +30,7 @@ proptest! {
         let witnesses = indices.into_iter().map(|index| v1::Witness { index, kind: None });
         let message = v1::FinishedSegment {
             segment, samples, tally: Some(tally.clone()), witnesses: witnesses.collect(),
+            cpu_us: Some(accepted),
         };
         let _ = census::finished("it", message, blocks);
         let _ = campaigns::snapshot("it", Some(v1::Snapshot {

@@ -26,6 +26,7 @@ fn paths_of_reports() {
             audited: 1,
             disagreed: 0,
             core_seconds: None,
+            estimated: 0,
         }],
         paths: vec![path(7), path(BLOCK), path(20 * BLOCK - 1)],
     });

@@ -184,6 +184,9 @@ fn deliveries() {
             ("finished.segments[0].tally.depths[1].key", |it| {
                 first(it).tally.as_mut().unwrap().depths[1].key = 0;
             }),
+            ("finished.segments[0].cpu_us", |it| {
+                first(it).cpu_us = Some((1 << 44) + 1);
+            }),
             ("finished.segments[0].witnesses", |it| {
                 first(it).witnesses = vec![v1::Witness::default(); 11];
             }),

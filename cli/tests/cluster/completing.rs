@@ -1,0 +1,84 @@
+//! The ids that a shell offers are those of the coordinator that is named.
+
+use std::net::TcpListener;
+
+use crate::house::{House, until};
+use crate::server::Server;
+
+/// What bash is offered for the last of these words; nothing else may be said.
+fn offered(house: &House<'_>, words: &[&str]) -> Vec<String> {
+    let ran = house
+        .command(&["--"])
+        .args(words)
+        .env("KAZOE_COMPLETE", "bash")
+        .env("_CLAP_COMPLETE_INDEX", (words.len() - 1).to_string())
+        .env("_CLAP_IFS", "\n")
+        .output()
+        .unwrap();
+    assert!(ran.status.success() && ran.stderr.is_empty(), "{ran:?}");
+    let said = String::from_utf8(ran.stdout).unwrap();
+    said.lines().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn ids_of_campaigns_workers_and_tokens_are_offered() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let _coordinator = house.coordinator();
+    let submit = ["submit", "minishogi", "--samples", "10k"];
+    let campaign = house.ask(&submit).trim().to_owned();
+    let _worker = house.worker("a", &[]);
+    until(|| house.ask(&["workers"]).starts_with("w-"));
+    let worker = house.ask(&["workers"])[..8].trim().to_owned();
+    let tokens = house.json(&["token", "list"]);
+    let (lost, kept): (Vec<_>, Vec<_>) = tokens.iter().partition(|one| one["owner"] == "c");
+    house.ask(&["token", "revoke", lost[0]["token"].as_str().unwrap()]);
+
+    let begun = &campaign[..3];
+    for command in ["report", "watch", "pause", "retry", "export", "purge"] {
+        assert_eq!(
+            offered(&house, &["kazoe", command, begun]),
+            [&*campaign],
+            "{command}"
+        );
+    }
+    assert_eq!(offered(&house, &["kazoe", "drain", "w-"]), [&*worker]);
+    let purge = ["kazoe", "purge", &campaign, "--worker", ""];
+    assert_eq!(offered(&house, &purge), [&*worker]);
+    // What was revoked is not offered again.
+    let mut good = offered(&house, &["kazoe", "token", "revoke", "t-"]);
+    good.sort();
+    let mut kept: Vec<&str> = kept
+        .iter()
+        .map(|one| one["token"].as_str().unwrap())
+        .collect();
+    kept.sort_unstable();
+    assert_eq!(good, kept);
+
+    // As bash cuts what is typed, and past the environment's coordinator.
+    let (host, port) = house.listen.split_once(':').unwrap();
+    let host = format!("//{host}");
+    let typed = [
+        "kazoe",
+        "report",
+        "--coordinator",
+        "http",
+        ":",
+        &host,
+        ":",
+        port,
+        begun,
+    ];
+    assert_eq!(offered(&house, &typed), [&*campaign]);
+    assert!(offered(&house, &["kazoe", "report", "--db", "none.db", begun]).is_empty());
+}
+
+#[tokio::test]
+async fn whoever_says_nothing_offers_none() {
+    let server = Server::shared().await;
+    let mut house = House::new(&server).await;
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    house.url = format!("http://{}", silent.local_addr().unwrap());
+    assert!(offered(&house, &["kazoe", "drain", "w-"]).is_empty());
+    assert!(offered(&house, &["kazoe", "report", "3"]).is_empty());
+}
