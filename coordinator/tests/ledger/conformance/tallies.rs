@@ -1,5 +1,7 @@
 //! What becomes of a tally that arrives.
 
+use std::time::Duration;
+
 use kazoe_common::census::{Outcome, TallyError, Witness};
 use kazoe_coordinator::leasing::{Purpose, Verdict};
 use kazoe_coordinator::ledger::{Delivery, Ledger, LedgerError};
