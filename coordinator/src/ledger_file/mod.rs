@@ -29,12 +29,16 @@
 //! that was cut short.
 
 mod date;
+mod header;
 mod import;
+mod lines;
 mod read;
 mod write;
 
+pub use header::Header;
 pub use import::{ImportError, Imported, check_self_tests, import};
-pub use read::{Entry, FileError, Header, LedgerFile};
+pub use lines::FileError;
+pub use read::{Entry, LedgerFile};
 pub use write::{ExportError, Exported, Pages, export, export_to_path};
 
 /// The first line.

@@ -1,0 +1,185 @@
+//! The service Campaigns.
+
+use kazoe_common::census::{BLOCK, Cut, Witness};
+use kazoe_proto::campaigns::{Findings, Submission, Submitted, Target};
+use kazoe_proto::census::MOST_SELF_TESTS;
+use kazoe_proto::{campaigns, v1};
+
+use super::{campaign, record, self_tests, snapshot, spoil};
+
+#[test]
+fn paths_of_reports() {
+    let path = |index| Witness::Path {
+        index,
+        length: 3,
+        expansions: 4,
+    };
+    let good = campaigns::report_response(&Findings {
+        record: record(),
+        snapshot: snapshot(),
+        builds: Vec::new(),
+        owners: vec![campaigns::OwnerShare {
+            owner: "a".to_owned(),
+            segments: 1,
+            samples: 2,
+            reachable: 2,
+            audited: 1,
+            disagreed: 0,
+            core_seconds: None,
+            estimated: 0,
+        }],
+        paths: vec![path(7), path(BLOCK), path(20 * BLOCK - 1)],
+    });
+    spoil(
+        &good,
+        campaigns::findings,
+        &[
+            ("snapshot.campaign", |it| {
+                it.snapshot.as_mut().unwrap().campaign = "0123456789".to_owned();
+            }),
+            ("paths[0].kind", |it| it.paths[0].kind = None),
+            ("owners[0].owner", |it| it.owners[0].owner.clear()),
+            ("owners[0].segments", |it| it.owners[0].segments = 1 << 60),
+            ("owners[0].samples", |it| it.owners[0].samples = u64::MAX),
+            ("owners[0].reachable", |it| it.owners[0].reachable = 3),
+            ("owners[0].audited", |it| it.owners[0].audited = 2),
+            ("owners[1].samples", |it| {
+                it.owners.push(it.owners[0].clone());
+                it.owners[0].segments = 0;
+                it.owners[0].audited = 0;
+                it.owners[0].samples = it.campaign.as_ref().unwrap().cut.unwrap().samples;
+            }),
+            ("paths[1]", |it| it.paths[1].index = BLOCK - 1),
+            ("paths[2]", |it| it.paths[2].index += 1),
+            ("paths[2]", |it| {
+                let depth = v1::witness::Unreachable { depth: 1 };
+                it.paths[2].kind = Some(v1::witness::Kind::Unreachable(depth));
+            }),
+        ],
+    );
+}
+
+#[test]
+fn submissions() {
+    let good = campaigns::submit_request(&Submission {
+        campaign: campaign(),
+        target: Target::Samples(1),
+        segment_blocks: 1,
+        priority: -1,
+        self_tests: self_tests(),
+        build: "test".to_owned(),
+    });
+    spoil(
+        &good,
+        campaigns::submission,
+        &[
+            ("campaign", |it| it.campaign = None),
+            ("campaign.variant", |it| {
+                it.campaign.as_mut().unwrap().variant = "chess\n".repeat(99);
+            }),
+            ("campaign.population", |it| {
+                it.campaign.as_mut().unwrap().population.clear();
+            }),
+            ("campaign.design", |it| {
+                it.campaign.as_mut().unwrap().design = "Plain".to_owned();
+            }),
+            ("target", |it| it.target = None),
+            ("samples", |it| {
+                it.target = Some(v1::submit_request::Target::Samples(0));
+            }),
+            ("samples", |it| {
+                it.target = Some(v1::submit_request::Target::Samples((1 << 62) + 1));
+            }),
+            ("segment_blocks", |it| it.segment_blocks = Some(0)),
+            ("segment_blocks", |it| {
+                it.segment_blocks = Some((1 << 20) + 1);
+            }),
+            ("self_tests", |it| {
+                it.self_tests = vec![v1::SelfTest::default(); MOST_SELF_TESTS + 1];
+            }),
+            ("self_tests[0].block", |it| it.self_tests[0].block = 1 << 50),
+            ("self_tests[1].block", |it| it.self_tests[1].block = 0),
+            ("self_tests[1].tally", |it| it.self_tests[1].tally = None),
+            ("self_tests[1].tally.cells", |it| {
+                it.self_tests[1].tally.as_mut().unwrap().cells[0].count += 1;
+            }),
+            ("build", |it| it.build.clear()),
+            ("build", |it| it.build = "x".repeat(201)),
+            ("build", |it| it.build = "two\nlines".to_owned()),
+        ],
+    );
+    let absent = v1::SubmitRequest {
+        segment_blocks: None,
+        ..good
+    };
+    let submission = campaigns::submission(absent).unwrap();
+    assert_eq!(submission.segment_blocks, Cut::SEGMENT_BLOCKS);
+}
+
+#[test]
+fn records_and_snapshots() {
+    spoil(
+        &campaigns::submit_response(&record(), Submitted::Extended { from: 1 }),
+        campaigns::submitted,
+        &[
+            ("campaign", |it| it.campaign = None),
+            ("campaign.id", |it| {
+                it.campaign.as_mut().unwrap().id = "0123456789".to_owned();
+            }),
+            ("campaign.cut", |it| {
+                it.campaign.as_mut().unwrap().cut = None;
+            }),
+            ("campaign.cut.samples", |it| {
+                it.campaign.as_mut().unwrap().cut.as_mut().unwrap().samples = 0;
+            }),
+            ("campaign.pace", |it| it.campaign.as_mut().unwrap().pace = 0),
+            ("campaign.pace", |it| it.campaign.as_mut().unwrap().pace = 4),
+            ("how", |it| it.how = None),
+            ("extended.from", |it| {
+                use v1::submit_response::{Extended, How};
+                let from = it.campaign.as_ref().unwrap().cut.unwrap().samples;
+                it.how = Some(How::Extended(Extended { from }));
+            }),
+        ],
+    );
+    spoil(
+        &campaigns::snapshot_message(&snapshot()),
+        |message| campaigns::snapshot("s", Some(message)),
+        &[
+            ("s.campaign", |it| it.campaign = "ABCDEF0123".to_owned()),
+            ("s.cut", |it| it.cut = None),
+            ("s.prefix", |it| it.prefix = None),
+            ("s.prefix.segments", |it| {
+                it.prefix.as_mut().unwrap().segments = 51;
+            }),
+            ("s.prefix.set_aside_samples", |it| {
+                it.prefix.as_mut().unwrap().set_aside_samples = u64::MAX;
+            }),
+            ("s.prefix.tally.cells", |it| {
+                it.prefix.as_mut().unwrap().set_aside_samples += 1;
+            }),
+            ("s.counts", |it| it.counts.as_mut().unwrap().leased = 1),
+            ("s.counts", |it| {
+                it.counts.as_mut().unwrap().leased = u64::MAX;
+            }),
+            ("s.accepted_samples", |it| it.accepted_samples = 1),
+            ("s.audited", |it| it.audited = 10),
+        ],
+    );
+    spoil(
+        &v1::CampaignRef {
+            id: "0123456789".to_owned(),
+        },
+        campaigns::named,
+        &[
+            ("id", |it| it.id.clear()),
+            ("id", |it| it.id.push('0')),
+            ("id", |it| it.id = "012345678g".to_owned()),
+        ],
+    );
+    spoil(
+        &v1::ExportChunk { text: vec![7; 9] },
+        campaigns::export_text,
+        &[("text", |it| it.text = vec![0; campaigns::EXPORT_CHUNK + 1])],
+    );
+}
