@@ -9,7 +9,8 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Request, Status};
 
-use crate::proxy::{Proxy, Tunnel};
+use crate::proxy::Proxy;
+use crate::tunnel::Tunnel;
 
 /// The longest that a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(10);
