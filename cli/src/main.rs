@@ -24,6 +24,7 @@ mod place;
 #[cfg(feature = "failpoints")]
 mod failpoints;
 mod logging;
+mod names;
 mod progress;
 mod settings;
 mod signals;
@@ -40,6 +41,7 @@ use commands::Cli;
 use output::Output;
 
 fn main() -> ExitCode {
+    names::stand_alone();
     #[cfg(feature = "failpoints")]
     failpoints::obey();
     completion::answer();

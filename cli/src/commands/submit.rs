@@ -13,7 +13,7 @@ use crate::ending::{Ending, Stop};
 use crate::office::OfficeArgs;
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::report::ReportForm;
-use crate::{local, quantity, store, variant};
+use crate::{local, quantity, signals, store, variant};
 
 /// Hand a campaign to a coordinator, whose workers count it.
 ///
@@ -108,6 +108,7 @@ impl Args {
             ),
         });
         if self.wait {
+            signals::leave_at_once()?;
             tell(format_args!("Campaign {id}."));
             watch::follow(&mut office, &id, |_, _| Ok(())).await?;
             let form = if self.form.json() {

@@ -1,21 +1,24 @@
 //! `kazoe token`: who may do what at a coordinator.
 
+use std::path::{Path, PathBuf};
+
 use clap::{Subcommand, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 use kazoe_coordinator::ledger::Role as LedgerRole;
+use kazoe_coordinator::service::adoption::{Adopted, adopt};
 use kazoe_coordinator::service::door::mint;
 use kazoe_proto::admin::{self, Credential, Role as WireRole};
 use kazoe_proto::v1;
 use serde_json::json;
 
 use crate::completion::ids;
-use crate::database::DatabaseArgs;
+use crate::database::{DatabaseArgs, first_line};
 use crate::ending::{Ending, Stop};
 use crate::office::OfficeArgs;
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::store;
 
-/// Make, list and revoke tokens: who may do what at a coordinator.
+/// Make, adopt, list and revoke tokens: who may do what at a coordinator.
 ///
 /// A token names an owner, the person or laboratory that answers for what is done with it, and a role.
 /// It is one line for a file that only its owner can read; the database keeps a hash of it. The first
@@ -39,6 +42,15 @@ enum Act {
 Examples:
   kazoe token create --owner 'Tanaka Lab' --role worker > worker.token")]
     Create(Create),
+    /// Take tokens from files, where programs start and nobody is there to be shown one.
+    ///
+    /// Whoever prepares such a place makes them: `t-`, 8 hexadecimal digits, a full stop, and 64 random
+    /// hexadecimal digits; deploy/secrets does so. What is known already stays as it is, so this may run at each
+    /// start.
+    #[command(after_help = "\
+Examples:
+  kazoe token adopt --owner home --operator operator.token --worker worker.token --database-url-file runtime.url")]
+    Adopt(Adopt),
     /// List the tokens, without what is secret: id, owner, role, state; between tabs.
     #[command(after_help = "\
 Examples:
@@ -76,6 +88,28 @@ struct Create {
 }
 
 #[derive(Debug, clap::Args)]
+struct Adopt {
+    /// The person or laboratory that answers for what is done with them.
+    #[arg(long, value_name = "NAME")]
+    owner: String,
+
+    /// A file whose first line is a token that allows to look; may be given several times.
+    #[arg(long, value_name = "FILE")]
+    viewer: Vec<PathBuf>,
+
+    /// One that allows to compute.
+    #[arg(long, value_name = "FILE")]
+    worker: Vec<PathBuf>,
+
+    /// One that allows everything.
+    #[arg(long, value_name = "FILE")]
+    operator: Vec<PathBuf>,
+
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
+
+#[derive(Debug, clap::Args)]
 struct List {
     #[command(flatten)]
     place: Place,
@@ -109,6 +143,7 @@ impl Args {
         store::block_on(async {
             match &self.act {
                 Act::Create(create) => create.run(output).await,
+                Act::Adopt(adopt) => adopt.run(output).await,
                 Act::List(list) => list.run(output).await,
                 Act::Revoke(revoke) => revoke.run().await,
             }
@@ -143,6 +178,41 @@ impl Create {
             self.owner
         ));
         output.line(token)?;
+        Ok(Ending::Done)
+    }
+}
+
+impl Adopt {
+    async fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        let files: Vec<(Role, &Path)> = [
+            (Role::Viewer, &self.viewer),
+            (Role::Worker, &self.worker),
+            (Role::Operator, &self.operator),
+        ]
+        .into_iter()
+        .flat_map(|(role, files)| files.iter().map(move |file| (role, file.as_path())))
+        .collect();
+        if files.is_empty() {
+            return Err(Stop::usage(
+                "which tokens? name their files by --operator, --worker and --viewer",
+            ));
+        }
+        let ledger = self.database.connect().await?;
+        for (role, file) in files {
+            let (ledger_role, wire_role) = role.both();
+            // What a caller may not send may not be adopted either.
+            let wanted = admin::create_token_request(&self.owner, wire_role);
+            let (owner, _) = admin::new_token(wanted).map_err(Stop::usage)?;
+            let token = first_line(file)?;
+            let adopted = adopt(&ledger, &token, &owner, ledger_role, BY).await;
+            let (id, how) = adopted
+                .map_err(|error| Stop::failed(format_args!("{}: {error}", file.display())))?;
+            let how = match how {
+                Adopted::New => "adopted",
+                Adopted::Known => "known",
+            };
+            output.line(format_args!("{id}\t{owner}\t{}\t{how}", ledger_role.name()))?;
+        }
         Ok(Ending::Done)
     }
 }

@@ -21,7 +21,7 @@ use crate::local::verify::{Checker, Difference, Verified};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::place::PlaceArgs;
 use crate::quantity::{self, counted};
-use crate::store;
+use crate::{signals, store};
 
 /// Compute random segments again and compare their whole tallies and witnesses.
 ///
@@ -75,6 +75,7 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
 
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        signals::leave_at_once()?;
         let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
         let file = self.what.as_ref().map(PathBuf::from);
         let file = file.filter(|path| path.is_file() || path.to_string_lossy().ends_with(".tsv"));

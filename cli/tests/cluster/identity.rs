@@ -78,6 +78,63 @@ async fn a_token_allows_what_its_role_does() {
 }
 
 #[tokio::test]
+async fn tokens_that_were_made_before_the_database_are_adopted_once() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let _coordinator = house.coordinator();
+    let secret = "0123456789abcdef".repeat(4);
+    for (name, id) in [("early", "t-0000e001"), ("look", "t-0000e002")] {
+        fs::write(house.path(name), format!("{id}.{secret}\n")).unwrap();
+    }
+    let adopt = |words: &str| {
+        let adopt = format!("token adopt --database-url-file runtime.url {words}");
+        let arguments: Vec<&str> = adopt.split(' ').collect();
+        house.run(&arguments)
+    };
+    for how in ["adopted", "known"] {
+        let output = adopt("--owner lab --operator early --viewer look");
+        assert_eq!(
+            String::from_utf8(output.stdout).unwrap(),
+            format!("t-0000e002\tlab\tviewer\t{how}\nt-0000e001\tlab\toperator\t{how}\n")
+        );
+    }
+    let as_early = |arguments: &[&str]| {
+        let mut command = house.command(arguments);
+        command.env("KAZOE_TOKEN_FILE", house.path("early"));
+        command.output().unwrap()
+    };
+    assert!(as_early(&SUBMIT).status.success());
+
+    // What is known otherwise stays as it is, and no secret is repeated.
+    fs::write(
+        house.path("other"),
+        format!("t-0000e001.{}", "0".repeat(64)),
+    )
+    .unwrap();
+    fs::write(house.path("half"), format!("t-0000e003.{}", &secret[1..])).unwrap();
+    for (words, said) in [
+        ("--owner lab --operator other", "with another secret"),
+        ("--owner lab --worker early", "as operator, for lab"),
+        ("--owner else --operator early", "as operator, for lab"),
+        ("--owner lab --operator half", "half: that is no token"),
+        ("--owner lab --operator none", "none: No such file"),
+    ] {
+        let output = adopt(words);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words}: {error}");
+        assert!(error.contains(said), "{words}: {error}");
+        assert!(!error.contains(&secret[1..]), "{error}");
+    }
+    assert_eq!(adopt("--owner lab").status.code(), Some(2));
+    let tokens = house.json(&["token", "list"]);
+    assert!(tokens.iter().all(|token| token["token"] != "t-0000e003"));
+    house.ask(&["token", "revoke", "t-0000e001"]);
+    let revoked = String::from_utf8(adopt("--owner lab --operator early").stderr).unwrap();
+    assert!(revoked.contains("was revoked"), "{revoked}");
+    assert!(!as_early(&["campaigns"]).status.success());
+}
+
+#[tokio::test]
 async fn a_revoked_token_ends_its_worker_and_gives_its_segments_back() {
     let server = Server::shared().await;
     let house = House::new(&server).await.with(&["--hold", "2s"]);

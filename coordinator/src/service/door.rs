@@ -165,7 +165,8 @@ fn shown(metadata: &MetadataMap) -> Result<Shown, Status> {
     })
 }
 
-const SECRET_DIGITS: usize = 64;
+/// Digits of a credential's secret.
+pub(super) const SECRET_DIGITS: usize = 64;
 
 /// A credential just made, with its secret: told once and never again.
 pub struct Minted {

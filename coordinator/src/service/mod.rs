@@ -1,10 +1,12 @@
 //! The coordinator on a network: three services over one ledger.
 //!
 //! [`Coordinator`] is what they share; none of it matters if it is lost (decision 8 of the design): kill
-//! the process whenever you like, or run two on one database. [`door`] tells who calls, `campaigns` and
-//! `work` and `admin` answer, `chronicle` logs what happens and how far it is, [`serve`] listens.
+//! the process whenever you like, or run two on one database. [`door`] tells who calls, [`adoption`] lets
+//! in whom others named, `campaigns` and `work` and `admin` answer, `chronicle` logs what happens and how
+//! far it is, [`serve`] listens.
 
 mod admin;
+pub mod adoption;
 mod campaigns;
 mod chronicle;
 mod deliver;
