@@ -44,8 +44,8 @@ pub(crate) struct OfficeArgs {
     #[arg(long, value_name = "FILE", env = "KAZOE_KEY_FILE")]
     key_file: Option<PathBuf>,
 
-    /// The proxy to go through: http://[USER:PASSWORD@]HOST:PORT. Without it https:// heeds HTTPS_PROXY and
-    /// NO_PROXY.
+    /// The proxy to go through: http://HOST:PORT or http://USER:PASSWORD@HOST:PORT. Without it https://
+    /// heeds HTTPS_PROXY and NO_PROXY.
     #[arg(long, value_name = "URL", env = "KAZOE_PROXY", hide_env_values = true)]
     proxy: Option<Secret>,
 }

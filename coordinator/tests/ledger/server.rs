@@ -154,7 +154,7 @@ impl Server {
         };
         let postmaster = pids.lines().next().unwrap();
         let children = format!("/proc/{postmaster}/task/{postmaster}/children");
-        let children = fs::read_to_string(children).unwrap();
+        let children = fs::read_to_string(children).unwrap_or_default();
         let sent = Command::new("kill")
             .arg(signal)
             .arg(postmaster)
