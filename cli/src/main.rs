@@ -22,6 +22,7 @@ mod place;
 
 #[cfg(feature = "failpoints")]
 mod failpoints;
+mod limits;
 mod logging;
 mod progress;
 mod signals;
