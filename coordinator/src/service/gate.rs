@@ -102,6 +102,7 @@ impl Gate {
                 "compressed messages are not taken; send them as they are",
             ));
         }
+        let mut token = String::new();
         let seat = match kind {
             Kind::Health => {
                 self.guest.called();
@@ -115,6 +116,7 @@ impl Gate {
             Kind::Join | Kind::Work | Kind::Question | Kind::Deed => {
                 let caller = self.recognise(&request).await?;
                 let seat = self.bound(kind, &caller)?;
+                caller.token().clone_into(&mut token);
                 request.extensions_mut().insert(caller);
                 seat
             }
@@ -123,7 +125,8 @@ impl Gate {
         // Whoever answers keeps the room of a large message until it is answered.
         let taken = Taken::default();
         let room = self.coordinator.room.clone();
-        let body = |body| Intake::new(body, ration, room, Arc::clone(&taken), limits.call);
+        let room = (room, Arc::clone(&taken));
+        let body = |body| Intake::new(body, (ration, limits.call), token, room);
         let answer = self.routes.clone().call(request.map(body));
         let within = match kind {
             Kind::Deed => Duration::MAX,

@@ -1,6 +1,7 @@
 //! What comes in with a call, piece by piece: no more of it than the call may have, and of all large
 //! messages together no more than there is room for.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -14,7 +15,7 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Sleep, sleep};
 use tonic::Status;
 
-use super::limits::{INTAKE, SMALL};
+use super::limits::{INTAKE, INTAKE_EACH, SMALL};
 
 /// gRPC's prefix of a message: whether it is compressed, and its length.
 const PREFIX: usize = 5;
@@ -28,25 +29,55 @@ pub(super) struct Ration {
     pub(super) stream: bool,
 }
 
-/// The room for large messages of all calls together.
+/// The room for large messages of all calls together, of which no token has more than a part.
 #[derive(Clone, Debug)]
-pub(super) struct Room(Arc<Semaphore>);
+pub(super) struct Room {
+    all: Arc<Semaphore>,
+    /// Only good tokens get here, so there are no more of them than those.
+    each: Arc<Mutex<HashMap<String, Arc<Semaphore>>>>,
+}
 
 impl Room {
     pub(super) fn new() -> Self {
-        Room(Arc::new(Semaphore::new(INTAKE)))
+        Room {
+            all: Arc::new(Semaphore::new(INTAKE)),
+            each: Arc::default(),
+        }
+    }
+
+    /// Waits for room for a message that came with this token.
+    async fn take(self, token: String, length: usize) -> Result<Space, AcquireError> {
+        let own = {
+            let mut each = self.each.lock().unwrap_or_else(PoisonError::into_inner);
+            let own = each.entry(token);
+            Arc::clone(own.or_insert_with(|| Arc::new(Semaphore::new(INTAKE_EACH))))
+        };
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        // In this order: who waits for its own part stands in nobody's way.
+        Ok(Space {
+            _own: own.acquire_many_owned(length).await?,
+            _all: self.all.acquire_many_owned(length).await?,
+        })
     }
 }
 
-/// The room that a call has taken; who answers the call keeps it until then.
-pub(super) type Taken = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
+/// Room that is taken; free again when it is dropped.
+#[derive(Debug)]
+pub(super) struct Space {
+    _own: OwnedSemaphorePermit,
+    _all: OwnedSemaphorePermit,
+}
 
-type Waiting = Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send>>;
+/// The room that a call has taken; who answers the call keeps it until then.
+pub(super) type Taken = Arc<Mutex<Option<Space>>>;
+
+type Waiting = Pin<Box<dyn Future<Output = Result<Space, AcquireError>> + Send>>;
 
 /// The body of a request.
 pub(super) struct Intake<B> {
     body: B,
     ration: Ration,
+    token: String,
     room: Room,
     taken: Taken,
     /// How long one message may take.
@@ -64,10 +95,17 @@ pub(super) struct Intake<B> {
 }
 
 impl<B> Intake<B> {
-    pub(super) fn new(body: B, ration: Ration, room: Room, taken: Taken, within: Duration) -> Self {
+    /// Of a call under this token; one message may take so long.
+    pub(super) fn new(
+        body: B,
+        (ration, within): (Ration, Duration),
+        token: String,
+        (room, taken): (Room, Taken),
+    ) -> Self {
         Intake {
             body,
             ration,
+            token,
             room,
             taken,
             within,
@@ -147,9 +185,8 @@ impl<B> Intake<B> {
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Status>> {
         if let Some(length) = self.large.take() {
             self.give_back();
-            let length = u32::try_from(length).unwrap_or(u32::MAX);
-            let room = Arc::clone(&self.room.0);
-            self.waiting = Some(Box::pin(room.acquire_many_owned(length)));
+            let room = self.room.clone();
+            self.waiting = Some(Box::pin(room.take(self.token.clone(), length)));
         } else if self.is_between_messages() && self.ration.stream {
             self.give_back();
         }
@@ -244,7 +281,8 @@ mod tests {
         let ration = Ration { most, stream };
         let hour = Duration::from_secs(3600);
         let taken = Taken::default();
-        let intake = Intake::new(Pieces(pieces), ration, room.clone(), taken, hour);
+        let token = "a".to_owned();
+        let intake = Intake::new(Pieces(pieces), (ration, hour), token, (room.clone(), taken));
         (intake, room)
     }
 
@@ -259,7 +297,7 @@ mod tests {
                 Poll::Ready(None) => return Ok((length, taken)),
                 Poll::Pending => panic!("nothing is to be waited for"),
             }
-            taken = INTAKE - room.0.available_permits();
+            taken = INTAKE - room.all.available_permits();
         }
     }
 
@@ -280,7 +318,7 @@ mod tests {
             assert_eq!(length, bytes.len(), "in pieces of {size}");
             // The last one is large; who answers it has its room until more is asked for.
             assert!(taken == 3 * SMALL || size > SMALL, "{size}: {taken}");
-            assert_eq!(room.0.available_permits(), INTAKE);
+            assert_eq!(room.all.available_permits(), INTAKE);
         }
     }
 
@@ -288,9 +326,9 @@ mod tests {
     async fn a_call_of_one_message_keeps_its_room_and_takes_no_second() {
         let (mut one, room) = intake(&message(2 * SMALL), 100, 2 * SMALL, false);
         read(&mut one, &room).unwrap();
-        assert_eq!(room.0.available_permits(), INTAKE - 2 * SMALL);
+        assert_eq!(room.all.available_permits(), INTAKE - 2 * SMALL);
         drop(one);
-        assert_eq!(room.0.available_permits(), INTAKE);
+        assert_eq!(room.all.available_permits(), INTAKE);
         let two = [message(3), message(3)].concat();
         let (mut two, room) = intake(&two, 2, 3, false);
         let refused = read(&mut two, &room).unwrap_err();
@@ -310,13 +348,20 @@ mod tests {
     #[tokio::test]
     async fn who_finds_no_room_waits_without_reading() {
         let (mut second, room) = intake(&message(2 * SMALL), 10, 2 * SMALL, true);
-        let rest = u32::try_from(INTAKE).unwrap();
-        let first = Arc::clone(&room.0).acquire_many_owned(rest).await.unwrap();
+        // Another has all that it may have, and the same token too much.
+        let other = room
+            .clone()
+            .take("b".to_owned(), INTAKE_EACH)
+            .await
+            .unwrap();
+        let own = INTAKE_EACH - SMALL;
+        let first = room.clone().take("a".to_owned(), own).await.unwrap();
         let mut context = Context::from_waker(Waker::noop());
         let mut poll = || Pin::new(&mut second).poll_frame(&mut context).is_ready();
         assert!(poll(), "the first piece tells how large it is");
         assert!(!poll() && !poll());
         drop(first);
         assert!(poll());
+        drop(other);
     }
 }

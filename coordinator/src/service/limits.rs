@@ -78,8 +78,9 @@ pub(super) const ERROR_RESETS: usize = 64;
 pub(super) const KEEP_ALIVE: (Duration, Duration) =
     (Duration::from_secs(30), Duration::from_secs(20));
 
-/// The largest message with tallies: those and the witnesses of a few large segments.
-pub(super) const TALLIES: usize = 32 << 20;
+/// The largest message with tallies: those and the witnesses of a segment of some 300,000 blocks, or of many
+/// smaller ones.
+pub(super) const TALLIES: usize = 16 << 20;
 /// Self-tests: 64 of 64 blocks are about half of it.
 pub(super) const PROOFS: usize = 1 << 20;
 /// What names a thing or two.
@@ -93,6 +94,14 @@ pub(super) const SMALL: usize = 16 << 10;
 /// Bytes of larger messages that are taken in at once, those included that are being worked on. Decoded
 /// they take at most [`kazoe_proto::weight::MOST`] times as many.
 pub(super) const INTAKE: usize = 32 << 20;
+
+/// And of those under one token: whoever announces much and sends it slowly keeps no other from sending.
+pub(super) const INTAKE_EACH: usize = INTAKE / 2;
+
+const _: () = assert!(
+    TALLIES <= INTAKE_EACH,
+    "there is room for the largest message"
+);
 
 /// Calls to `Campaigns` and `Admin` whose answers are not read to their end: in all and of one token;
 /// likewise calls to health and reflection that are streams, of one address.
@@ -193,6 +202,9 @@ const _: () = assert!(
     CLAIMS.turns + DELIVERIES.turns + HEARTBEATS.turns + QUESTIONS.turns + OWN <= CONNECTIONS,
     "each kind of call has database connections of its own"
 );
+
+/// After how long a claim is put off.
+pub(super) const DELAY: Duration = Duration::from_millis(500);
 
 /// When somebody that cannot be served now should ask again: this, and up to as much again by chance.
 pub(super) const AGAIN: Duration = Duration::from_secs(2);

@@ -19,7 +19,7 @@ use tracing::{debug, info, warn};
 
 use super::deliver::converse;
 use super::door::{Caller, Right, allowed, random_hex, still_stands};
-use super::limits::AGAIN;
+use super::limits::{AGAIN, DELAY};
 use super::refusal::status;
 use super::turned_away::count;
 use super::{Coordinator, chance};
@@ -74,9 +74,9 @@ impl Work for WorkService {
         let offer = match self.0.claims.take(caller.token(), Instant::now()) {
             Ok(()) => match self.0.claim_turns.take(caller.token()).await {
                 Some(_turn) => self.0.offer(&caller, &claim).await?,
-                None => self.0.put_off(Duration::ZERO),
+                None => self.0.put_off(Duration::ZERO).await,
             },
-            Err(wait) => self.0.put_off(wait),
+            Err(wait) => self.0.put_off(wait).await,
         };
         Ok(Response::new(messages::claim_response(&offer)))
     }
@@ -213,9 +213,11 @@ impl Coordinator {
         })
     }
 
-    /// What a worker is told for which there is no time now.
-    fn put_off(&self, wait: Duration) -> messages::Offer {
+    /// What a worker is told for which there is no time now. It is told with a delay: one that would not
+    /// listen and asks at once gains nothing.
+    async fn put_off(&self, wait: Duration) -> messages::Offer {
         count(&self.turned_away.later);
+        tokio::time::sleep(DELAY).await;
         messages::Offer::Later(self.later() + wait)
     }
 
