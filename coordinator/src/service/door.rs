@@ -4,8 +4,8 @@
 //! caller sends it with each request (`authorization: Bearer ...`). The ledger keeps the BLAKE3 hash of
 //! it; as the secret is 256 random bits, a fast hash is enough. Hashes are compared in constant time.
 //!
-//! Who calls is settled before anything of the request but its headers is read ([`Door::admit`]); whether
-//! it may do what it asks, where that is done ([`allowed`]).
+//! Who calls is settled before anything of the request but its headers is read (`Door::admit`); whether
+//! it may do what it asks, where that is done (`allowed`).
 
 use std::fmt;
 

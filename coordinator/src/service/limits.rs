@@ -26,7 +26,7 @@ pub struct Limits {
     pub call: Duration,
     /// How long a peer may leave unread what it was sent.
     pub stall: Duration,
-    /// How old a connection may grow. Then it takes no new calls, and ends after [`GRACE`].
+    /// How old a connection may grow. Then it takes no new calls, and ends five minutes later at the latest.
     pub age: Duration,
 }
 
