@@ -84,6 +84,7 @@ impl OfficeArgs {
             authority: self.ca_file.as_ref().map(read).transpose()?,
             certificate,
             token: self.token_file.as_deref().map(first_line).transpose()?,
+            from: None,
         })
     }
 

@@ -1,6 +1,7 @@
 //! How a program reaches a coordinator: address, certificates, token.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use tonic::metadata::{Ascii, MetadataValue};
@@ -29,6 +30,8 @@ pub struct Link {
     pub certificate: Option<(Vec<u8>, Vec<u8>)>,
     /// The token, one line.
     pub token: Option<String>,
+    /// The address of ours to connect from, where the system is not to choose one.
+    pub from: Option<IpAddr>,
 }
 
 /// No secret of it.
@@ -56,6 +59,7 @@ impl Link {
         let mut endpoint = endpoint
             .map_err(|_| LinkError::Address(self.url.clone()))?
             .connect_timeout(CONNECT)
+            .local_address(self.from)
             .http2_keep_alive_interval(KEEP_ALIVE.0)
             .keep_alive_timeout(KEEP_ALIVE.1)
             .keep_alive_while_idle(true)

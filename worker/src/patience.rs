@@ -84,7 +84,8 @@ impl Patience {
 }
 
 /// A random part of the longest wait after so many failures, a tenth at least.
-fn jittered(tries: u32) -> Duration {
+#[must_use]
+pub fn jittered(tries: u32) -> Duration {
     let most = FIRST
         .saturating_mul(2_u32.saturating_pow(tries.min(16)))
         .min(LONGEST);

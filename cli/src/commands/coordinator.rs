@@ -1,5 +1,6 @@
 //! `kazoe coordinator`: leads workers on a network.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use kazoe_coordinator::service::door::Door;
 use kazoe_coordinator::service::serve::{is_local, serve};
 use kazoe_coordinator::service::{Coordinator, Settings};
 use kazoe_worker::proof;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 use tracing::{info, warn};
 
@@ -18,7 +19,7 @@ use crate::database::DatabaseArgs;
 use crate::ending::{Ending, Stop};
 use crate::logging::LogArgs;
 use crate::output::Output;
-use crate::{signals, span};
+use crate::{descriptors, signals, span};
 
 /// Lead workers: lend them segments, keep what they count.
 ///
@@ -99,6 +100,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = span::parse)]
     rhythm: Duration,
 
+    /// Lead simulated workers, whose tallies are made up, on a database for nothing else.
+    #[arg(long, hide = true)]
+    made_up: bool,
+
     #[command(flatten)]
     log: LogArgs,
 }
@@ -118,6 +123,21 @@ fn audit_share(text: &str) -> Result<u32, String> {
     Ok(millionths.max(1))
 }
 
+/// How many connections may wait to be taken: after a restart all workers come back within seconds.
+const BACKLOG: u32 = 16_384;
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()
+    } else {
+        TcpSocket::new_v6()
+    }?;
+    // The connections of the one before us may still be dying.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
 impl Args {
     pub(super) fn run(&self, _: &mut Output) -> Result<Ending, Stop> {
         self.check()?;
@@ -130,6 +150,8 @@ impl Args {
             rhythm: self.rhythm,
             known: proof::known().map_err(Stop::failed)?,
         };
+        // A connection for each worker: as many as we may have.
+        descriptors::raise();
         let leave = signals::hear()?;
         tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -183,14 +205,18 @@ impl Args {
         tls: Option<ServerTlsConfig>,
         leave: signals::Heard,
     ) -> Result<Ending, Stop> {
-        let ledger = self.database.connect().await?;
+        let ledger = if self.made_up {
+            self.database.connect_made_up().await?
+        } else {
+            self.database.connect().await?
+        };
         let door = if self.no_tokens {
             warn!("no tokens are asked for: whoever reaches the port may do everything");
             Door::Open
         } else {
             Door::Credentials
         };
-        let listener = TcpListener::bind(self.listen).await.map_err(|error| {
+        let listener = listen(self.listen).map_err(|error| {
             Stop::failed(format_args!("cannot listen on {}: {error}", self.listen))
         })?;
         let address = listener.local_addr().map_err(Stop::failed)?;

@@ -27,7 +27,7 @@ use crate::leasing::{Millis, Verdict};
 
 pub use campaigns::{CampaignRecord, Pace, SelfTest, Service, Submission, Submitted};
 pub use lease::{Delivery, Lease, Lent, Token, TokenError, Who};
-pub use postgres::{ConnectError, PostgresLedger};
+pub use postgres::{ConnectError, LongReader, PostgresLedger};
 pub use registry::{
     Credential, LeaseRecord, NewWorker, Overdue, Queued, Role, SecretHash, Whose, WorkerRecord,
     WorkerStanding,
@@ -46,7 +46,7 @@ pub trait Ledger: Send + Sync {
     ///
     /// # Errors
     /// [`LedgerError::SelfTest`] if the campaign is there and was computed by builds that count
-    /// otherwise.
+    /// otherwise; [`LedgerError::MadeUp`] where made-up tallies and counted ones would meet.
     fn submit(
         &self,
         submission: &Submission,
@@ -297,6 +297,8 @@ pub enum LedgerError {
         /// The sample's index.
         index: u64,
     },
+    /// A campaign of made-up tallies in a ledger of counted ones, or the other way round.
+    MadeUp(String),
     /// A stored row that this build cannot read: of a design or variant that it does not know, or
     /// changed by someone else.
     Row(String),
@@ -352,6 +354,11 @@ impl fmt::Display for LedgerError {
             LedgerError::Witness { segment, index } => {
                 write!(f, "sample {index} cannot be a witness of segment {segment}")
             }
+            LedgerError::MadeUp(id) => write!(
+                f,
+                "made-up tallies and counted ones never share a database, and campaign {id} is of the \
+                 other kind"
+            ),
             LedgerError::Row(what) => {
                 write!(f, "the ledger holds what this build cannot read: {what}")
             }

@@ -9,7 +9,7 @@ pub(super) fn status(error: &LedgerError) -> Status {
     let words = error.to_string();
     match error {
         LedgerError::UnknownCampaign(_) | LedgerError::NotHeld(_) => Status::not_found(words),
-        LedgerError::SelfTest { .. } => Status::failed_precondition(words),
+        LedgerError::SelfTest { .. } | LedgerError::MadeUp(_) => Status::failed_precondition(words),
         LedgerError::NotLent(_)
         | LedgerError::Samples { .. }
         | LedgerError::Tally { .. }

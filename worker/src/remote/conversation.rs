@@ -15,13 +15,17 @@ const ANSWER: Duration = Duration::from_secs(60);
 
 /// A stream of messages under a lease, each answered before the next.
 #[derive(Debug)]
-pub(super) struct Conversation {
+pub struct Conversation {
     out: mpsc::Sender<DeliverRequest>,
     answers: Streaming<DeliverResponse>,
 }
 
 impl Conversation {
-    pub(super) async fn open(work: &mut WorkClient<Wire>) -> Result<Self, Status> {
+    /// Opens a stream.
+    ///
+    /// # Errors
+    /// What the coordinator or the network says.
+    pub async fn open(work: &mut WorkClient<Wire>) -> Result<Self, Status> {
         let (out, messages) = mpsc::channel(1);
         let opened = work.deliver(ReceiverStream::new(messages));
         Ok(Conversation {
@@ -31,7 +35,10 @@ impl Conversation {
     }
 
     /// The answer; nothing if the stream ended instead.
-    pub(super) async fn ask(
+    ///
+    /// # Errors
+    /// What the coordinator or the network says; the stream is of no more use then.
+    pub async fn ask(
         &mut self,
         message: DeliverRequest,
     ) -> Result<Option<DeliverResponse>, Status> {
@@ -42,7 +49,10 @@ impl Conversation {
 }
 
 /// An answer, or that none came in time.
-pub(super) async fn soon<T>(answer: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
+///
+/// # Errors
+/// What the answer says, or that it did not come.
+pub async fn soon<T>(answer: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
     match tokio::time::timeout(ANSWER, answer).await {
         Ok(answer) => answer,
         Err(_) => Err(Status::deadline_exceeded("no answer came in time")),

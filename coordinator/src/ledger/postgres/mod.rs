@@ -17,6 +17,7 @@ mod connect;
 mod credentials;
 mod deliver;
 mod losses;
+mod measure;
 mod migrate;
 mod operator;
 mod owners;
@@ -36,6 +37,8 @@ use std::time::Duration;
 
 use fail::fail_point;
 use kazoe_common::census::{Segment, Witness};
+#[cfg(doc)]
+use kazoe_common::game::Variant;
 use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 
 use self::operator::AuditLine;
@@ -48,6 +51,7 @@ use crate::ledger::{
 };
 
 pub use connect::ConnectError;
+pub use measure::LongReader;
 
 /// How long one attempt at an operation may take: several statements, each bounded by the server. Only a
 /// server that is gone without a word, or a network, takes longer.
@@ -62,6 +66,8 @@ pub struct PostgresLedger {
     server: String,
     pool: PgPool,
     attempt: Duration,
+    /// Whether its tallies are made up.
+    made_up: bool,
 }
 
 impl PostgresLedger {
@@ -81,14 +87,28 @@ impl PostgresLedger {
     ///
     /// # Errors
     /// If the database cannot be reached, loses commits when the machine fails (`fsync` or
-    /// `synchronous_commit` is off), has another schema than this build's, or if the role could change
-    /// what must stay.
+    /// `synchronous_commit` is off), has another schema than this build's, if the role could change what
+    /// must stay, or if it holds made-up tallies.
     pub async fn connect(runtime_url: &str) -> Result<Self, ConnectError> {
-        let (server, pool) = connect::runtime(runtime_url).await?;
+        Self::open(runtime_url, false).await
+    }
+
+    /// Connects to a database for made-up tallies alone: it takes campaigns of [`Variant::MADE_UP`] and no
+    /// others, as one of [`connect`](Self::connect) takes all others.
+    ///
+    /// # Errors
+    /// As there, and if it holds a campaign that is counted.
+    pub async fn connect_made_up(runtime_url: &str) -> Result<Self, ConnectError> {
+        Self::open(runtime_url, true).await
+    }
+
+    async fn open(runtime_url: &str, made_up: bool) -> Result<Self, ConnectError> {
+        let (server, pool) = connect::runtime(runtime_url, made_up).await?;
         Ok(PostgresLedger {
             server,
             pool,
             attempt: ATTEMPT,
+            made_up,
         })
     }
 
@@ -228,6 +248,9 @@ impl Ledger for PostgresLedger {
         &self,
         submission: &Submission,
     ) -> Result<(CampaignRecord, Submitted), LedgerError> {
+        if submission.campaign.variant.is_made_up() != self.made_up {
+            return Err(LedgerError::MadeUp(submission.campaign.id()));
+        }
         self.write(|mut tx, _| async move {
             let answer = submit::submit(&mut tx, submission).await?;
             Ok((tx, answer))
