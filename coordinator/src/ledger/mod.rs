@@ -29,8 +29,8 @@ pub use campaigns::{CampaignRecord, Pace, SelfTest, Service, Submission, Submitt
 pub use lease::{Delivery, Lease, Lent, Token, TokenError, Who};
 pub use postgres::{ConnectError, LongReader, PostgresLedger};
 pub use registry::{
-    Credential, LeaseRecord, NewWorker, Overdue, Queued, Role, SecretHash, Whose, WorkerRecord,
-    WorkerStanding,
+    AskingWorker, Credential, Heartbeat, LeaseRecord, Market, NewWorker, Overdue, Queued, Role,
+    SecretHash, Whose, WorkerRecord, WorkerStanding,
 };
 pub use snapshot::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, Counts, LogEntry, OwnerShare, Prefix, Snapshot,
@@ -255,7 +255,7 @@ pub trait Ledger: Send + Sync {
 }
 
 /// Why a ledger did not do what it was asked. Nothing changed then.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum LedgerError {
     /// No campaign has this id.
     UnknownCampaign(String),
@@ -302,8 +302,26 @@ pub enum LedgerError {
     /// A stored row that this build cannot read: of a design or variant that it does not know, or
     /// changed by someone else.
     Row(String),
+    /// The work was given up half way; it may be asked for again.
+    Abandoned,
     /// The database failed.
     Storage(StorageError),
+}
+
+impl LedgerError {
+    /// Whether it says nothing of what was asked, and everything of the database.
+    pub(crate) const fn is_storage_s_alone(&self) -> bool {
+        use StorageFault::{Busy, Corrupt, Full, ReadOnly, Unreachable};
+        match self {
+            LedgerError::Storage(storage) => {
+                matches!(
+                    storage.fault,
+                    Full | Corrupt | Busy | ReadOnly | Unreachable
+                )
+            }
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Display for LedgerError {
@@ -362,6 +380,7 @@ impl fmt::Display for LedgerError {
             LedgerError::Row(what) => {
                 write!(f, "the ledger holds what this build cannot read: {what}")
             }
+            LedgerError::Abandoned => write!(f, "it was given up half way; send it again"),
             LedgerError::Storage(error) => error.fmt(f),
         }
     }

@@ -18,6 +18,6 @@ pub(super) fn status(error: &LedgerError) -> Status {
         LedgerError::Storage(storage) if storage.fault == StorageFault::Corrupt => {
             Status::data_loss(words)
         }
-        LedgerError::Storage(_) => Status::unavailable(words),
+        LedgerError::Abandoned | LedgerError::Storage(_) => Status::unavailable(words),
     }
 }

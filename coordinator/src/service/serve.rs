@@ -10,8 +10,8 @@ use kazoe_proto::v1::admin_server::AdminServer;
 use kazoe_proto::v1::campaigns_server::CampaignsServer;
 use kazoe_proto::v1::work_server::WorkServer;
 use tokio::net::TcpListener;
-use tokio_stream::wrappers::TcpListenerStream;
 use tonic::service::interceptor::InterceptedService;
+use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Server, ServerTlsConfig};
 use tracing::info;
 
@@ -57,8 +57,7 @@ pub async fn serve(
         .build_v1();
     let mut server = Server::builder()
         .http2_keepalive_interval(Some(KEEP_ALIVE.0))
-        .http2_keepalive_timeout(Some(KEEP_ALIVE.1))
-        .tcp_nodelay(true);
+        .http2_keepalive_timeout(Some(KEEP_ALIVE.1));
     if let Some(tls) = tls {
         server = server.tls_config(tls)?;
     }
@@ -78,7 +77,9 @@ pub async fn serve(
         health.set_not_serving::<WorkServer<WorkService>>().await;
         coordinator.leave();
     };
-    let serving = router.serve_with_incoming_shutdown(TcpListenerStream::new(listener), leave);
+    // Connections that we accept ourselves are not told so by the server's settings.
+    let connections = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let serving = router.serve_with_incoming_shutdown(connections, leave);
     let ended = tokio::select! {
         ended = serving => ended,
         () = async {

@@ -66,7 +66,10 @@ async fn migrations_apply_to_an_empty_database_by_many_at_once() {
             .fetch_all(&mut conn)
             .await
             .unwrap();
-    assert_eq!(applied, [20_261_130_000_000, 20_261_201_000_000]);
+    assert_eq!(
+        applied,
+        [20_261_130_000_000, 20_261_201_000_000, 20_261_203_000_000]
+    );
     let ledger = PostgresLedger::connect(&runtime).await.unwrap();
     fill(&ledger).await;
 

@@ -11,7 +11,7 @@ pub(super) const RUNTIME_ROLE: &str = "kazoe_runtime";
 const LOCK: i64 = 0x4b41_5a4f;
 
 /// Append-only.
-const MIGRATIONS: [Migration; 2] = [
+const MIGRATIONS: [Migration; 3] = [
     Migration {
         version: 20_261_130_000_000,
         name: "create_ledger",
@@ -21,6 +21,11 @@ const MIGRATIONS: [Migration; 2] = [
         version: 20_261_201_000_000,
         name: "add_workers",
         sql: include_str!("../../../../migrations/postgres/20261201000000_add_workers.sql"),
+    },
+    Migration {
+        version: 20_261_203_000_000,
+        name: "order_live_leases",
+        sql: include_str!("../../../../migrations/postgres/20261203000000_order_live_leases.sql"),
     },
 ];
 
