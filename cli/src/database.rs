@@ -59,6 +59,16 @@ impl DatabaseArgs {
             .await
             .map_err(Stop::failed)
     }
+
+    /// Connects as a coordinator of made-up tallies does.
+    ///
+    /// # Errors
+    /// If it can't be.
+    pub(crate) async fn connect_made_up(&self) -> Result<PostgresLedger, Stop> {
+        PostgresLedger::connect_made_up(&self.url()?)
+            .await
+            .map_err(Stop::failed)
+    }
 }
 
 /// What was told and may hold a password: nobody prints it.

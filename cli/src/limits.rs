@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use kazoe_coordinator::service::limits::Limits;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::warn;
 
-use crate::span;
+use crate::{descriptors, span};
 
 /// File handles that are no connections: the database's, the log, the port.
 const OWN_HANDLES: u64 = 128;
@@ -113,7 +112,7 @@ impl LimitArgs {
     /// Gets file handles for so many connections, or says that there are fewer.
     pub(crate) fn prepare(&self) {
         let wanted = OWN_HANDLES + self.limits().connections_and_strangers() as u64;
-        let handles = raise_handles();
+        let handles = descriptors::raise();
         if let Some(handles) = handles.filter(|&handles| handles < wanted) {
             warn!(
                 handles,
@@ -122,19 +121,6 @@ impl LimitArgs {
                  `ulimit -n`, or LimitNOFILE in a unit of systemd"
             );
         }
-    }
-}
-
-/// Takes as many file handles as the system lets a process have; how many those are, if they are bounded.
-fn raise_handles() -> Option<u64> {
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: maximum,
-        maximum,
-    };
-    match setrlimit(Resource::Nofile, raised) {
-        Ok(()) => maximum,
-        Err(_) => current,
     }
 }
 

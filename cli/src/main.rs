@@ -18,6 +18,7 @@ mod local;
 mod store;
 
 mod database;
+mod descriptors;
 mod office;
 mod place;
 

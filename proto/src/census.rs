@@ -45,7 +45,7 @@ pub fn campaign(field: &str, message: Option<v1::Campaign>) -> Result<Campaign, 
     let unknown =
         |what: &str, name: &str| Invalid::new(format!("{field}.{what}"), unknown(what, name));
     Ok(Campaign {
-        variant: Variant::by_id(&message.variant)
+        variant: Variant::of_campaign(&message.variant)
             .ok_or_else(|| unknown("variant", &message.variant))?,
         population: PopulationName::by_name(&message.population)
             .ok_or_else(|| unknown("population", &message.population))?,

@@ -1,6 +1,7 @@
 //! How a program reaches a coordinator: address, certificates, token.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use tonic::metadata::{Ascii, MetadataValue};
@@ -34,6 +35,8 @@ pub struct Link {
     pub token: Option<String>,
     /// Through which proxy, if through any.
     pub proxy: Option<Proxy>,
+    /// The address of ours to connect from, where the system is not to choose one.
+    pub from: Option<IpAddr>,
     /// For how long it may be silent where an answer is due, before it is asked again. A connection on
     /// which nothing came for a third of that is asked whether it lives, and has another third to say so.
     pub silence: Duration,
@@ -47,6 +50,7 @@ impl Default for Link {
             certificate: None,
             token: None,
             proxy: None,
+            from: None,
             silence: SILENCE,
         }
     }
@@ -84,6 +88,7 @@ impl Link {
             .connect_timeout(self.patience())
             .http2_keep_alive_interval(self.silence / 3)
             .keep_alive_timeout(self.silence / 3)
+            .local_address(self.from)
             .keep_alive_while_idle(true)
             .tcp_nodelay(true);
         if secure {

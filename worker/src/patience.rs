@@ -66,10 +66,9 @@ impl Patience {
             return Err(status);
         }
         let (since, tries) = self.away.unwrap_or((Instant::now(), 0));
-        let told = pushback(&status);
         if tries == 0 {
             let why = status.message();
-            match told {
+            match pushback(&status) {
                 Some(_) => warn!(why, "the coordinator has too much to do; waiting as told"),
                 None => warn!(
                     why,
@@ -78,7 +77,7 @@ impl Patience {
             }
         }
         self.away = Some((since, tries.saturating_add(1)));
-        let until = Instant::now() + pause(told, tries);
+        let until = Instant::now() + pause(&status, tries);
         let before = self.stop.order();
         while Instant::now() < until && self.stop.order() == before {
             tokio::time::sleep(LOOK).await;
@@ -92,12 +91,14 @@ impl Patience {
 
 /// How long to wait: as long as one was told and a random part more, so that not all who were sent away
 /// together come back together.
-fn pause(told: Option<Duration>, tries: u32) -> Duration {
-    told.unwrap_or_default() + jittered(tries)
+#[must_use]
+pub fn pause(status: &Status, tries: u32) -> Duration {
+    pushback(status).unwrap_or_default() + jittered(tries)
 }
 
 /// A random part of the longest wait after so many failures, a tenth at least.
-fn jittered(tries: u32) -> Duration {
+#[must_use]
+pub fn jittered(tries: u32) -> Duration {
     let most = FIRST
         .saturating_mul(2_u32.saturating_pow(tries.min(16)))
         .min(LONGEST);
@@ -125,7 +126,7 @@ mod tests {
         let status = kazoe_proto::later::later("busy", Duration::from_secs(7));
         assert!(passes(&status));
         for tries in 0..40 {
-            let wait = pause(pushback(&status), tries);
+            let wait = pause(&status, tries);
             assert!(wait > Duration::from_secs(7) && wait <= Duration::from_secs(7) + LONGEST);
         }
     }

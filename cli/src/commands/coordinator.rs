@@ -1,5 +1,6 @@
 //! `kazoe coordinator`: leads workers on a network.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use kazoe_coordinator::service::door::Door;
 use kazoe_coordinator::service::serve::{is_local, serve};
 use kazoe_coordinator::service::{Coordinator, Settings, tls};
 use kazoe_worker::proof;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio_rustls::TlsAcceptor;
 use tracing::{info, warn};
 
@@ -86,6 +87,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = span::parse)]
     rhythm: Duration,
 
+    /// Lead simulated workers, whose tallies are made up, on a database for nothing else.
+    #[arg(long, hide = true)]
+    made_up: bool,
+
     #[command(flatten)]
     limits: LimitArgs,
 
@@ -109,6 +114,21 @@ fn audit_share(text: &str) -> Result<u32, String> {
     )]
     let millionths = (share * f64::from(Service::ALL)).round() as u32;
     Ok(millionths.max(1))
+}
+
+/// How many connections may wait to be taken: after a restart all workers come back within seconds.
+const BACKLOG: u32 = 16_384;
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()
+    } else {
+        TcpSocket::new_v6()
+    }?;
+    // The connections of the one before us may still be dying.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 impl Args {
@@ -186,14 +206,18 @@ impl Args {
         tls: Option<TlsAcceptor>,
         leave: signals::Heard,
     ) -> Result<Ending, Stop> {
-        let ledger = self.database.connect().await?;
+        let ledger = if self.made_up {
+            self.database.connect_made_up().await?
+        } else {
+            self.database.connect().await?
+        };
         let door = if self.no_tokens {
             warn!("no tokens are asked for: whoever reaches the port may do everything");
             Door::Open
         } else {
             Door::Credentials
         };
-        let listener = TcpListener::bind(self.listen).await.map_err(|error| {
+        let listener = listen(self.listen).map_err(|error| {
             Stop::failed(format_args!("cannot listen on {}: {error}", self.listen))
         })?;
         let address = listener.local_addr().map_err(Stop::failed)?;

@@ -105,7 +105,7 @@ enum Command {
     Judge(judge::Args),
     Predecessors(predecessors::Args),
     Perft(perft::Args),
-    Bench(bench::Args),
+    Bench(Box<bench::Args>),
     Coordinator(Box<coordinator::Args>),
     Worker(worker::Args),
     Submit(submit::Args),

@@ -2,6 +2,7 @@
 //! ends with the digest that one process gets.
 
 mod authority;
+mod bench;
 mod by_hand;
 mod campaign;
 mod clocks;

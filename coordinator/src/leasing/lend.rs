@@ -66,6 +66,31 @@ impl Stock {
         self.returned.retain(stays);
         self.lent.retain(|(segment, _)| stays(segment));
     }
+
+    /// What was chosen for somebody until a deadline is there no more for the next.
+    pub fn lend(&mut self, chosen: &[(Segment, Purpose)], deadline: Millis) {
+        let of = |wanted| {
+            let chosen = chosen.iter().filter(move |(_, purpose)| *purpose == wanted);
+            chosen.map(|&(segment, _)| segment).collect::<BTreeSet<_>>()
+        };
+        let fill = of(Purpose::Fill);
+        if !fill.is_empty() {
+            let stays = |segment: &Segment| !fill.contains(segment);
+            self.retracted.retain(stays);
+            self.returned.retain(stays);
+            self.lent.retain(|(segment, _)| stays(segment));
+            self.unleased.retain(stays);
+        }
+        for (some, purpose) in [
+            (&mut self.disputed, Purpose::Resolve),
+            (&mut self.audits, Purpose::Audit),
+        ] {
+            let lent = of(purpose);
+            for one in some.iter_mut().filter(|one| lent.contains(&one.segment)) {
+                one.lent_until = Some(deadline);
+            }
+        }
+    }
 }
 
 /// Chooses at most `want` segments for `owner` at the moment `now`: retracted, disputed and returned

@@ -10,7 +10,7 @@ use super::LedgerError;
 use crate::leasing::{Millis, Purpose};
 
 /// Who acts, by its credential and never by what a message says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Who {
     /// The person or laboratory that answers for the worker.
     pub owner: String,

@@ -27,11 +27,11 @@ use crate::leasing::{Millis, Verdict};
 
 pub use campaigns::{CampaignRecord, Pace, SelfTest, Service, Submission, Submitted};
 pub use lease::{Delivery, Lease, Lent, Token, TokenError, Who};
-pub(crate) use postgres::CONNECTIONS;
-pub use postgres::{ConnectError, PostgresLedger};
+pub(crate) use postgres::{CLAIMING, CONNECTIONS, KEEPING, TELLING};
+pub use postgres::{ConnectError, LongReader, PostgresLedger};
 pub use registry::{
-    Credential, LeaseRecord, NewWorker, Overdue, Queued, Role, SecretHash, Whose, WorkerRecord,
-    WorkerStanding,
+    AskingWorker, Credential, Heartbeat, LeaseRecord, Market, NewWorker, Overdue, Queued, Role,
+    SecretHash, Whose, WorkerRecord, WorkerStanding,
 };
 pub use snapshot::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, Counts, LogEntry, OwnerShare, Prefix, Snapshot,
@@ -47,7 +47,7 @@ pub trait Ledger: Send + Sync {
     ///
     /// # Errors
     /// [`LedgerError::SelfTest`] if the campaign is there and was computed by builds that count
-    /// otherwise.
+    /// otherwise; [`LedgerError::MadeUp`] where made-up tallies and counted ones would meet.
     fn submit(
         &self,
         submission: &Submission,
@@ -256,7 +256,7 @@ pub trait Ledger: Send + Sync {
 }
 
 /// Why a ledger did not do what it was asked. Nothing changed then.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum LedgerError {
     /// No campaign has this id.
     UnknownCampaign(String),
@@ -298,11 +298,31 @@ pub enum LedgerError {
         /// The sample's index.
         index: u64,
     },
+    /// A campaign of made-up tallies in a ledger of counted ones, or the other way round.
+    MadeUp(String),
     /// A stored row that this build cannot read: of a design or variant that it does not know, or
     /// changed by someone else.
     Row(String),
+    /// The work was given up half way; it may be asked for again.
+    Abandoned,
     /// The database failed.
     Storage(StorageError),
+}
+
+impl LedgerError {
+    /// Whether it says nothing of what was asked, and everything of the database.
+    pub(crate) const fn is_storage_s_alone(&self) -> bool {
+        use StorageFault::{Busy, Corrupt, Full, ReadOnly, Unreachable};
+        match self {
+            LedgerError::Storage(storage) => {
+                matches!(
+                    storage.fault,
+                    Full | Corrupt | Busy | ReadOnly | Unreachable
+                )
+            }
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Display for LedgerError {
@@ -353,9 +373,15 @@ impl fmt::Display for LedgerError {
             LedgerError::Witness { segment, index } => {
                 write!(f, "sample {index} cannot be a witness of segment {segment}")
             }
+            LedgerError::MadeUp(id) => write!(
+                f,
+                "made-up tallies and counted ones never share a database, and campaign {id} is of the \
+                 other kind"
+            ),
             LedgerError::Row(what) => {
                 write!(f, "the ledger holds what this build cannot read: {what}")
             }
+            LedgerError::Abandoned => write!(f, "it was given up half way; send it again"),
             LedgerError::Storage(error) => error.fmt(f),
         }
     }

@@ -2,6 +2,7 @@
 
 use kazoe_common::census::Segment;
 
+use super::CampaignRecord;
 use crate::leasing::Millis;
 
 /// What a credential allows.
@@ -68,6 +69,32 @@ pub struct NewWorker {
     pub build: String,
 }
 
+/// A worker that asks for work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskingWorker {
+    /// The id that it says it was given.
+    pub id: String,
+    /// Who answers for it.
+    pub owner: String,
+    /// On how many threads it computes.
+    pub threads: u32,
+    /// Samples a second that it measured, if it has.
+    pub speed: Option<u64>,
+}
+
+/// How a lease stands whose worker says that it is alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heartbeat {
+    /// It has the new deadline.
+    Extended,
+    /// It has the new deadline, and its worker was told to leave.
+    Drained,
+    /// It has ended.
+    NotHeld,
+    /// Its campaign was cancelled.
+    Cancelled,
+}
+
 /// A worker that joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerRecord {
@@ -104,11 +131,20 @@ pub struct WorkerStanding {
     pub disagreed: u64,
 }
 
+/// What there is to lend, and who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Market {
+    /// The running campaigns in the order in which they are served.
+    pub queue: Vec<Queued>,
+    /// How many workers were heard of late.
+    pub workers: u64,
+}
+
 /// A running campaign that waits to be served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queued {
-    /// Its id.
-    pub id: String,
+    /// It.
+    pub campaign: CampaignRecord,
     /// How many segments wait to be filled: never lent, or given or taken back.
     pub left: u64,
 }

@@ -98,7 +98,7 @@ pub(super) fn campaign(row: CampaignRow) -> Result<CampaignRecord, Failure> {
     let number =
         |what: &str, text: &str| tally_text::number::<u64>(text).ok_or_else(|| unknown(what, text));
     let campaign = Campaign {
-        variant: Variant::by_id(&variant).ok_or_else(|| unknown("variant", &variant))?,
+        variant: Variant::of_campaign(&variant).ok_or_else(|| unknown("variant", &variant))?,
         population: PopulationName::by_name(&population)
             .ok_or_else(|| unknown("population", &population))?,
         design: Design::by_name(&design).ok_or_else(|| unknown("design", &design))?,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// The database failed; what was acknowledged before is safe.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StorageError {
     /// Where it lives.
     pub place: Place,

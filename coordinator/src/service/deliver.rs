@@ -22,7 +22,7 @@ use super::refusal::status;
 use super::turns::{Turn, Turns};
 use super::{Coordinator, chance, left};
 use crate::leasing::Verdict;
-use crate::ledger::{LeaseRecord, Ledger, LedgerError, Pace, Token};
+use crate::ledger::{Heartbeat, LeaseRecord, LedgerError, Token};
 use crate::wire;
 
 /// How long a coordinator that leaves still takes what arrives.
@@ -181,7 +181,8 @@ impl Coordinator {
     ) -> Result<Notice, Status> {
         let segments: Vec<Segment> = finished.iter().map(|one| one.segment).collect();
         let deliveries: Vec<_> = finished.into_iter().map(wire::delivery).collect();
-        let verdicts = self.ledger.deliver(token, &deliveries).await;
+        let verdicts = self.ledger.deliver_to(&lease.campaign, token, &deliveries);
+        let verdicts = verdicts.await;
         let verdicts = verdicts.map_err(|error| status(&error))?;
         fail_point!("coordinator.deliver.committed");
         let receipts: Vec<_> = segments.into_iter().zip(verdicts).collect();
@@ -205,29 +206,19 @@ impl Coordinator {
     }
 
     async fn extend(&self, lease: &LeaseRecord, token: Token) -> Result<Notice, Status> {
-        let heard = self.ledger.heard_worker(&lease.worker, None, None).await;
-        heard.map_err(|error| status(&error))?;
-        let campaign = self.ledger.campaign(&lease.campaign).await;
-        if campaign.map_err(|error| status(&error))?.pace == Pace::Cancelled {
-            return Ok(Notice::Stop(StopReason::Cancelled));
-        }
-        // What a drained worker has begun is still its own.
-        match self.ledger.extend(token, self.settings.hold).await {
-            Ok(_) if self.is_drained(&lease.worker).await? => Ok(Notice::Stop(StopReason::Drained)),
-            Ok(_) => Ok(Notice::Extended(self.settings.hold)),
-            Err(LedgerError::NotHeld(_)) => Ok(Notice::Stop(StopReason::NotHeld)),
-            Err(error) => Err(status(&error)),
-        }
-    }
-
-    async fn is_drained(&self, worker: &str) -> Result<bool, Status> {
-        let worker = self.ledger.worker(worker).await;
-        let worker = worker.map_err(|error| status(&error))?;
-        Ok(worker.is_some_and(|worker| worker.drained))
+        let hold = self.settings.hold;
+        let beat = self.ledger.heartbeat(token, &lease.worker, hold).await;
+        Ok(match beat.map_err(|error| status(&error))? {
+            Heartbeat::Extended => Notice::Extended(hold),
+            // What a drained worker has begun is still its own.
+            Heartbeat::Drained => Notice::Stop(StopReason::Drained),
+            Heartbeat::NotHeld => Notice::Stop(StopReason::NotHeld),
+            Heartbeat::Cancelled => Notice::Stop(StopReason::Cancelled),
+        })
     }
 
     async fn end(&self, lease: &LeaseRecord, token: Token) -> Result<(), Status> {
-        let ended = self.ledger.end(token).await;
+        let ended = self.ledger.end_of(&lease.campaign, token).await;
         fail_point!("coordinator.end.committed");
         match ended {
             Ok(0) | Err(LedgerError::NotHeld(_)) => Ok(()),

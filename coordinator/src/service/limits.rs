@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::ledger::CONNECTIONS;
+use crate::ledger::{CLAIMING, CONNECTIONS, KEEPING, TELLING};
 
 /// The bounds that an operator may change. The defaults hold 10,000 workers behind one address and with
 /// one token.
@@ -154,8 +154,8 @@ impl Limits {
     }
 }
 
-/// Who may use connections to the database at once, and how many more may wait for them. Whatever
-/// one kind of call does, the others' connections stay theirs: heartbeats wait for no claim.
+/// How many requests of one kind are at the database at once, and how many more may wait for that. Those of
+/// workers are gathered there: many share a transaction, and few connections serve them all.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
     /// At once.
@@ -168,27 +168,27 @@ pub(super) struct Share {
 
 /// Joins and claims. Who waits longer is told to ask later.
 pub(super) const CLAIMS: Share = Share {
-    turns: 3,
-    queue: 256,
+    turns: 512,
+    queue: 2_048,
     patience: Duration::from_secs(2),
 };
 
 /// Messages with tallies, which are kept in memory meanwhile ([`INTAKE`] bounds the large ones). A worker
 /// waits a minute for its answer.
 pub(super) const DELIVERIES: Share = Share {
-    turns: 4,
+    turns: 1_024,
     queue: 4_096,
     patience: Duration::from_secs(60),
 };
 
 /// Heartbeats and ends of leases.
 pub(super) const HEARTBEATS: Share = Share {
-    turns: 4,
+    turns: 1_024,
     queue: 40_000,
     patience: Duration::from_secs(60),
 };
 
-/// What operators and viewers ask.
+/// What operators and viewers ask, each on a connection.
 pub(super) const QUESTIONS: Share = Share {
     turns: 3,
     queue: 1_024,
@@ -199,7 +199,7 @@ pub(super) const QUESTIONS: Share = Share {
 const OWN: u32 = 2;
 
 const _: () = assert!(
-    CLAIMS.turns + DELIVERIES.turns + HEARTBEATS.turns + QUESTIONS.turns + OWN <= CONNECTIONS,
+    CLAIMING + KEEPING + TELLING + QUESTIONS.turns + OWN <= CONNECTIONS,
     "each kind of call has database connections of its own"
 );
 

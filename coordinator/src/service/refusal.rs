@@ -9,7 +9,7 @@ pub(super) fn status(error: &LedgerError) -> Status {
     let words = error.to_string();
     match error {
         LedgerError::UnknownCampaign(_) | LedgerError::NotHeld(_) => Status::not_found(words),
-        LedgerError::SelfTest { .. } => Status::failed_precondition(words),
+        LedgerError::SelfTest { .. } | LedgerError::MadeUp(_) => Status::failed_precondition(words),
         LedgerError::NotLent(_)
         | LedgerError::Samples { .. }
         | LedgerError::Tally { .. }
@@ -18,6 +18,6 @@ pub(super) fn status(error: &LedgerError) -> Status {
         LedgerError::Storage(storage) if storage.fault == StorageFault::Corrupt => {
             Status::data_loss(words)
         }
-        LedgerError::Storage(_) => Status::unavailable(words),
+        LedgerError::Abandoned | LedgerError::Storage(_) => Status::unavailable(words),
     }
 }

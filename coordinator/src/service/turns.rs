@@ -1,4 +1,4 @@
-//! Whose turn it is at the database: each kind of call has connections of its own.
+//! Whose turn it is at the database: of each kind of call so many are there at once, and no token's take all.
 
 use std::sync::Arc;
 

@@ -24,7 +24,9 @@ use super::refusal::status;
 use super::turned_away::count;
 use super::{Coordinator, chance};
 use crate::leasing::{self, Millis};
-use crate::ledger::{self, Ledger, LedgerError, NewWorker, Queued, Role, Who, WorkerRecord};
+use crate::ledger::{
+    self, AskingWorker, Ledger, LedgerError, Market, NewWorker, Queued, Role, Who, WorkerRecord,
+};
 use crate::tally_text;
 use crate::wire;
 
@@ -166,8 +168,15 @@ impl Coordinator {
         caller: &Caller,
         claim: &messages::Claim,
     ) -> Result<messages::Offer, Status> {
-        let worker = self.ledger.worker(&claim.worker).await;
-        let worker = worker.map_err(|error| status(&error))?.ok_or_else(|| {
+        let asking = AskingWorker {
+            id: claim.worker.clone(),
+            owner: caller.owner.clone(),
+            threads: claim.threads,
+            speed: claim.samples_per_second,
+        };
+        let worker = self.ledger.asking_worker(asking).await;
+        let found = worker.map_err(|error| status(&error))?;
+        let (worker, held) = found.ok_or_else(|| {
             Status::not_found(format!("no worker `{}` is known; join again", claim.worker))
         })?;
         if worker.owner != caller.owner {
@@ -179,12 +188,6 @@ impl Coordinator {
         if worker.drained {
             return Ok(messages::Offer::Leave);
         }
-        self.ledger
-            .heard_worker(&worker.id, Some(claim.threads), claim.samples_per_second)
-            .await
-            .map_err(|error| status(&error))?;
-        let held = self.ledger.leases_of(&worker.id).await;
-        let held = held.map_err(|error| status(&error))?;
         if self.is_leaving() || held >= MOST_LEASES || self.has_its_share(caller).await? {
             return Ok(messages::Offer::Later(self.later()));
         }
@@ -249,9 +252,9 @@ impl Coordinator {
             operator: worker.operator,
         };
         let patience = Millis::try_from(self.settings.hold.as_millis()).unwrap_or(Millis::MAX);
-        let workers = self.ledger.heard_lately(patience).await?;
-        for Queued { id, left } in self.ledger.queue().await? {
-            let campaign = self.ledger.campaign(&id).await?;
+        let Market { queue, workers } = self.ledger.market(patience).await?;
+        for Queued { campaign, left } in queue {
+            let id = campaign.id.clone();
             let samples = campaign.cut.segment_samples();
             let want = leasing::size(speed, samples, self.settings.lease, left, workers);
             let hold = self.settings.hold;

@@ -2,6 +2,7 @@
 //! PostgreSQL, and what only one of them does.
 
 mod conformance;
+mod crowds;
 mod faults;
 mod files;
 mod interleavings;

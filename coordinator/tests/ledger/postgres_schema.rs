@@ -68,7 +68,12 @@ async fn migrations_apply_to_an_empty_database_by_many_at_once() {
             .unwrap();
     assert_eq!(
         applied,
-        [20_261_130_000_000, 20_261_201_000_000, 20_261_202_000_000]
+        [
+            20_261_130_000_000,
+            20_261_201_000_000,
+            20_261_202_000_000,
+            20_261_203_000_000
+        ]
     );
     let ledger = PostgresLedger::connect(&runtime).await.unwrap();
     fill(&ledger).await;

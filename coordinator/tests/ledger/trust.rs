@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use kazoe_coordinator::leasing::{Purpose, Verdict};
 use kazoe_coordinator::ledger::{
-    Delivery, Lease, Ledger, LedgerError, NewWorker, Pace, PostgresLedger, Role, Service,
-    Submission, Who, Whose,
+    AskingWorker, Delivery, Lease, Ledger, LedgerError, NewWorker, Pace, PostgresLedger, Role,
+    Service, Submission, Who, Whose, WorkerRecord,
 };
 
 use crate::made_up::{
@@ -251,11 +251,9 @@ async fn what_became_of_a_worker_s_tallies_follows_from_the_log() {
     ];
     assert_eq!(standing().await, settled);
 
-    ledger
-        .heard_worker("c-1", Some(7), Some(1_000))
-        .await
-        .unwrap();
-    ledger.heard_worker("c-1", None, None).await.unwrap();
+    ask(&ledger, "c", Some(1_000)).await.unwrap();
+    let (worker, leases) = ask(&ledger, "c", None).await.unwrap();
+    assert_eq!((worker.id.as_str(), leases), ("c-1", 0));
     assert!(ledger.drain_worker("c-1", "op").await.unwrap());
     assert!(ledger.drain_worker("c-1", "op").await.unwrap());
     assert!(!ledger.drain_worker("d-1", "op").await.unwrap());
@@ -288,10 +286,13 @@ async fn what_nobody_told_is_estimated_by_the_speed_measured_last() {
     };
     assert_eq!(told().await, (None, 1));
     // Two threads make 1,024 samples a second: 8 seconds of CPU time.
-    ledger
-        .heard_worker("a-1", Some(2), Some(1_024))
-        .await
-        .unwrap();
+    let asking = AskingWorker {
+        id: "a-1".to_owned(),
+        owner: "a".to_owned(),
+        threads: 2,
+        speed: Some(1_024),
+    };
+    ledger.asking_worker(asking).await.unwrap().unwrap();
     assert_eq!(told().await, (Some(8), 1));
     let took = Delivery {
         cpu: Some(Duration::from_millis(2_500)),
@@ -366,8 +367,9 @@ async fn campaigns_are_served_by_priority_then_by_who_has_least() {
     };
     let (first, second, urgent) = (submit(1, 0).await, submit(2, 0).await, submit(3, 5).await);
     let queue = async || -> Vec<(String, u64)> {
-        let queue = ledger.queue().await.unwrap().into_iter();
-        queue.map(|one| (one.id, one.left)).collect()
+        let market = ledger.market(60_000).await.unwrap();
+        let queue = market.queue.into_iter();
+        queue.map(|one| (one.campaign.id, one.left)).collect()
     };
     let at = |id: &String, left| (id.clone(), left);
     assert_eq!(
@@ -401,6 +403,21 @@ async fn campaigns_are_served_by_priority_then_by_who_has_least() {
     ));
 }
 
+/// Asks for work as an owner's only worker, on seven threads; what is known of it, and how many leases it holds.
+async fn ask(
+    ledger: &PostgresLedger,
+    owner: &str,
+    speed: Option<u64>,
+) -> Option<(WorkerRecord, u64)> {
+    let asking = AskingWorker {
+        id: format!("{owner}-1"),
+        owner: owner.to_owned(),
+        threads: 7,
+        speed,
+    };
+    ledger.asking_worker(asking).await.unwrap()
+}
+
 /// Deadlines pass also where workers live: the coordinator was away, the machine was busy. Who is heard
 /// again was not lost.
 #[tokio::test]
@@ -431,10 +448,7 @@ async fn a_worker_that_is_heard_again_was_not_lost() {
         assert_eq!(lent(name).await, [0]);
         // The clock counts milliseconds.
         tokio::time::sleep(Duration::from_millis(3)).await;
-        ledger
-            .heard_worker(&format!("{name}-1"), None, None)
-            .await
-            .unwrap();
+        ask(&ledger, name, None).await.unwrap();
     }
     let all = claim(&ledger, id, &owner("f"), 9).await.unwrap();
     assert_eq!(all.segments.len(), 4, "not alone, and not set aside");

@@ -12,18 +12,18 @@ use crate::link::Wire;
 
 /// A stream of messages under a lease, each answered before the next.
 #[derive(Debug)]
-pub(super) struct Conversation {
+pub struct Conversation {
     out: mpsc::Sender<DeliverRequest>,
     answers: Streaming<DeliverResponse>,
     silence: Duration,
 }
 
 impl Conversation {
-    /// Opens one in which each answer may take so long.
-    pub(super) async fn open(
-        work: &mut WorkClient<Wire>,
-        silence: Duration,
-    ) -> Result<Self, Status> {
+    /// Opens a stream in which each answer may take so long.
+    ///
+    /// # Errors
+    /// What the coordinator or the network says.
+    pub async fn open(work: &mut WorkClient<Wire>, silence: Duration) -> Result<Self, Status> {
         let (out, messages) = mpsc::channel(1);
         let opened = work.deliver(ReceiverStream::new(messages));
         Ok(Conversation {
@@ -34,7 +34,10 @@ impl Conversation {
     }
 
     /// The answer; nothing if the stream ended instead.
-    pub(super) async fn ask(
+    ///
+    /// # Errors
+    /// What the coordinator or the network says; the stream is of no more use then.
+    pub async fn ask(
         &mut self,
         message: DeliverRequest,
     ) -> Result<Option<DeliverResponse>, Status> {
@@ -48,7 +51,10 @@ impl Conversation {
 }
 
 /// An answer, or that none came in time.
-pub(super) async fn within<T>(
+///
+/// # Errors
+/// What the answer says, or that it did not come.
+pub async fn within<T>(
     silence: Duration,
     answer: impl Future<Output = Result<T, Status>>,
 ) -> Result<T, Status> {

@@ -22,7 +22,7 @@ use tonic::{Code, Status};
 use tracing::{info, warn};
 
 use batches::batches;
-use conversation::{Conversation, within};
+pub use conversation::{Conversation, within};
 pub use tale::Tale;
 
 use crate::desk::{Desk, Finished, Job, LeaseNumber, Offer, Receipt, Wish};

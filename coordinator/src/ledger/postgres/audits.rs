@@ -30,22 +30,27 @@ pub(super) async fn choice(conn: &mut PgConnection, id: &str) -> Result<Choice, 
     })
 }
 
-/// A segment that was just accepted is to be audited, if it is one of those.
+/// Segments that were just accepted are to be audited, those of them that are chosen.
 pub(super) async fn want(
     conn: &mut PgConnection,
     id: &str,
-    segment: Segment,
+    segments: impl Iterator<Item = Segment>,
     choice: Choice,
 ) -> Result<(), Failure> {
-    if !is_audited(&choice.salt, segment, choice.millionths) {
+    let chosen: Vec<i64> = segments
+        .filter(|&segment| is_audited(&choice.salt, segment, choice.millionths))
+        .map(to_row)
+        .collect();
+    if chosen.is_empty() {
         return Ok(());
     }
     sqlx::query(
         "-- audits_want
-         INSERT INTO audits_due (campaign, segment) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+         INSERT INTO audits_due (campaign, segment)
+         SELECT $1, unnest($2::bigint[]) ON CONFLICT DO NOTHING",
     )
     .bind(id)
-    .bind(to_row(segment))
+    .bind(chosen)
     .execute(conn)
     .await?;
     Ok(())

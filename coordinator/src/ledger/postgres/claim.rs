@@ -1,5 +1,6 @@
 //! Claiming, extending and ending leases.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use kazoe_common::census::{Cut, Segment};
@@ -10,72 +11,125 @@ use crate::leasing::{DisputedSegment, Millis, Purpose, Stock, choose};
 use crate::ledger::rows::{self, Failure, from_row, millis, to_row};
 use crate::ledger::{Lease, LedgerError, Lent, Pace, Token, Who};
 
+/// Somebody who asks for segments of a campaign.
+#[derive(Clone, Debug)]
+pub(super) struct Claimant {
+    pub(super) who: Who,
+    /// At most so many.
+    pub(super) want: u32,
+    pub(super) hold: Duration,
+}
+
+/// Lends to some claimants in their order, all in one transaction.
 pub(super) async fn claim(
     conn: &mut PgConnection,
     id: &str,
-    who: &Who,
-    want: u32,
-    hold: Duration,
-) -> Result<Option<Lease>, Failure> {
+    claimants: &[Claimant],
+) -> Result<Vec<Option<Lease>>, Failure> {
     let campaign = campaign_rows::lock(conn, id).await?;
     if campaign.pace != Pace::Running {
-        return Ok(None);
+        return Ok(claimants.iter().map(|_| None).collect());
     }
-    let at = now(conn).await?;
-    let mut stock = stock(conn, id, &campaign.cut, who, at, want).await?;
+    let (at, frontier) = moment(conn, id).await?;
+    let mut stock = stock(conn, id, &campaign.cut, claimants, at, frontier).await?;
     losses::heed(conn, id, &mut stock, at).await?;
-    let wanted = usize::try_from(want).unwrap_or(usize::MAX);
-    let chosen = choose(&stock, &who.owner, who.operator, at, wanted);
-    if chosen.is_empty() {
-        return Ok(None);
+    let mut chosen = Vec::with_capacity(claimants.len());
+    for claimant in claimants {
+        let Claimant { who, want, hold } = claimant;
+        let want = usize::try_from(*want).unwrap_or(usize::MAX);
+        let segments = choose(&stock, &who.owner, who.operator, at, want);
+        let deadline = at.saturating_add(millis(*hold));
+        stock.lend(&segments, deadline);
+        chosen.push((claimant, deadline, segments));
     }
-    let deadline = at.saturating_add(millis(hold));
-    let token = insert_lease(conn, id, who, at, deadline).await?;
-    lend(conn, id, token, &chosen, at).await?;
-    end_emptied(conn, id, at).await?;
-    if let Some(&last) = stock
-        .unleased
-        .iter()
-        .rev()
-        .find(|segment| chosen.contains(&(**segment, Purpose::Fill)))
-    {
+    let leases = insert_leases(conn, id, at, &chosen).await?;
+    lend(conn, id, &leases, &chosen, at, frontier).await?;
+    if let Some(end) = reach(&chosen).filter(|&end| end > frontier) {
         sqlx::query(
             "-- claim_move_frontier
              UPDATE campaigns SET frontier = $2 WHERE id = $1",
         )
         .bind(id)
-        .bind(to_row(last + 1))
+        .bind(to_row(end))
         .execute(conn)
         .await?;
     }
-    let segments = chosen
-        .into_iter()
-        .map(|(segment, purpose)| Lent {
-            segment,
-            samples: campaign.cut.samples_of(segment),
-            purpose,
+    let lent = leases.into_iter().zip(chosen);
+    Ok(lent
+        .map(|(token, (_, deadline, segments))| {
+            token.map(|token| Lease {
+                token,
+                campaign: id.to_owned(),
+                segments: segments
+                    .into_iter()
+                    .map(|(segment, purpose)| Lent {
+                        segment,
+                        samples: campaign.cut.samples_of(segment),
+                        purpose,
+                    })
+                    .collect(),
+                claimed_at: at,
+                deadline,
+            })
         })
-        .collect();
-    Ok(Some(Lease {
-        token,
-        campaign: id.to_owned(),
-        segments,
-        claimed_at: at,
-        deadline,
-    }))
+        .collect())
 }
 
-/// The lease that an earlier attempt of the same claim committed, if it did.
+/// A claimant, until when it holds, and what.
+type Chosen<'a> = (&'a Claimant, Millis, Vec<(Segment, Purpose)>);
+
+/// The end of the segments that are lent to be filled.
+fn reach(chosen: &[Chosen<'_>]) -> Option<Segment> {
+    let all = chosen.iter().flat_map(|(_, _, segments)| segments);
+    let fill = all.filter(|(_, purpose)| *purpose == Purpose::Fill);
+    fill.map(|&(segment, _)| segment + 1).max()
+}
+
+/// Now, and the campaign's frontier.
+async fn moment(conn: &mut PgConnection, id: &str) -> Result<(Millis, Segment), Failure> {
+    let (at, frontier) = sqlx::query_as::<_, (i64, i64)>(
+        "-- claim_moment
+         SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, frontier
+         FROM campaigns WHERE id = $1",
+    )
+    .bind(id)
+    .fetch_one(conn)
+    .await?;
+    Ok((at, from_row(frontier)?))
+}
+
+/// The leases that an earlier attempt of the same claims committed, if it did: all of them, or none.
 pub(super) async fn find(
     conn: &mut PgConnection,
     id: &str,
-    token: Option<Token>,
-) -> Result<Option<Lease>, Failure> {
-    let Some(token) = token else {
+    tokens: &[Option<Token>],
+) -> Result<Option<Vec<Option<Lease>>>, Failure> {
+    if tokens.is_empty() {
         return Ok(None);
-    };
+    }
     // The earlier attempt may be about to be committed: then it holds the lock until it is.
     let cut = campaign_rows::lock(conn, id).await?.cut;
+    let mut leases = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        let lease = match token {
+            Some(token) => Some(find_one(conn, id, &cut, *token).await?),
+            None => None,
+        };
+        // What it says of the first it says of all.
+        if matches!(lease, Some(None)) {
+            return Ok(None);
+        }
+        leases.push(lease.flatten());
+    }
+    Ok(Some(leases))
+}
+
+async fn find_one(
+    conn: &mut PgConnection,
+    id: &str,
+    cut: &Cut,
+    token: Token,
+) -> Result<Option<Lease>, Failure> {
     let times = sqlx::query_as::<_, (i64, i64)>(
         "-- claim_find_lease
          SELECT claimed_at, deadline FROM leases
@@ -116,22 +170,34 @@ pub(super) async fn find(
     }))
 }
 
-/// What there is to lend, of each sort no more than wanted.
+/// What there is to lend, of each sort no more than all want together.
 async fn stock(
     conn: &mut PgConnection,
     id: &str,
     cut: &Cut,
-    who: &Who,
+    claimants: &[Claimant],
     at: Millis,
-    want: u32,
+    frontier: Segment,
 ) -> Result<Stock, Failure> {
+    let want = claimants
+        .iter()
+        .fold(0_u32, |all, claimant| all.saturating_add(claimant.want));
+    let owners: BTreeSet<&str> = claimants
+        .iter()
+        .map(|claimant| claimant.who.owner.as_str())
+        .collect();
+    let mut audits = BTreeMap::new();
+    for owner in owners {
+        let due = audits::due(conn, id, owner, at, want).await?;
+        audits.extend(due.into_iter().map(|audit| (audit.segment, audit)));
+    }
     Ok(Stock {
         retracted: waiting(conn, id, "retracted", want).await?,
         disputed: disputed(conn, id).await?,
         returned: waiting(conn, id, "returned", want).await?,
         lent: expired(conn, id, at, want).await?,
-        unleased: unleased(conn, id, cut, want).await?,
-        audits: audits::due(conn, id, &who.owner, at, want).await?,
+        unleased: unleased(conn, id, cut, frontier, want).await?,
+        audits: audits.into_values().collect(),
         ..Stock::default()
     })
 }
@@ -189,6 +255,7 @@ async fn disputed(conn: &mut PgConnection, id: &str) -> Result<Vec<DisputedSegme
     Ok(all)
 }
 
+/// Open loans of leases that go on by themselves no more. Every open loan is of a lease that has not ended.
 async fn expired(
     conn: &mut PgConnection,
     id: &str,
@@ -197,8 +264,11 @@ async fn expired(
 ) -> Result<Vec<(Segment, Millis)>, Failure> {
     sqlx::query_as::<_, (i64, i64)>(
         "-- claim_expired
-         SELECT o.segment, l.deadline FROM loans o JOIN leases l ON l.sequence = o.lease
-         WHERE o.campaign = $1 AND o.purpose = 'fill' AND o.closed_at IS NULL AND l.deadline <= $2
+         SELECT o.segment, l.deadline
+         FROM leases l, LATERAL (SELECT segment FROM loans
+                                 WHERE lease = l.sequence AND purpose = 'fill'
+                                   AND closed_at IS NULL OFFSET 0) AS o
+         WHERE l.campaign = $1 AND l.ended_at IS NULL AND l.deadline <= $2
          ORDER BY o.segment LIMIT $3",
     )
     .bind(id)
@@ -211,36 +281,52 @@ async fn expired(
     .collect()
 }
 
-/// From the frontier on, leaving out what an import or an operator put elsewhere. The walk counts
-/// what it found and stops there, so it costs what it skips and no more.
+/// From the frontier on, leaving out what an import or an operator put elsewhere. It looks ahead as far as is
+/// wanted, and twice as far each time that was not enough: it costs what it skips and no more.
 async fn unleased(
     conn: &mut PgConnection,
     id: &str,
     cut: &Cut,
+    frontier: Segment,
     want: u32,
 ) -> Result<Vec<Segment>, Failure> {
+    let want = usize::try_from(want).unwrap_or(usize::MAX);
+    let mut found = Vec::new();
+    let mut from = frontier;
+    let mut window = want as u64;
+    while found.len() < want && from < cut.segments() {
+        let to = from.saturating_add(window).min(cut.segments());
+        let elsewhere = elsewhere(conn, id, from, to).await?;
+        let free = (from..to).filter(|segment| !elsewhere.contains(segment));
+        found.extend(free.take(want - found.len()));
+        from = to;
+        window = window.saturating_mul(2);
+    }
+    Ok(found)
+}
+
+/// Which of these segments stand somewhere.
+async fn elsewhere(
+    conn: &mut PgConnection,
+    id: &str,
+    from: Segment,
+    to: Segment,
+) -> Result<HashSet<Segment>, Failure> {
     sqlx::query_scalar::<_, i64>(
-        "-- claim_unleased
-         WITH RECURSIVE walk (segment, free, found) AS (
-             SELECT frontier - 1, false, 0::bigint FROM campaigns WHERE id = $1
-             UNION ALL
-             SELECT segment + 1, NOT EXISTS (
-                 SELECT 1 FROM accepted a WHERE a.campaign = $1 AND a.segment = walk.segment + 1
-                 UNION ALL
-                 SELECT 1 FROM set_aside x WHERE x.campaign = $1 AND x.segment = walk.segment + 1
-                 UNION ALL
-                 SELECT 1 FROM waiting w WHERE w.campaign = $1 AND w.segment = walk.segment + 1
-                 UNION ALL
-                 SELECT 1 FROM loans o WHERE o.campaign = $1 AND o.purpose = 'fill'
-                    AND o.segment = walk.segment + 1 AND o.closed_at IS NULL
-             ), found + free::integer
-             FROM walk WHERE found + free::integer < $3 AND segment + 1 < $2
-         )
-         SELECT segment FROM walk WHERE free ORDER BY segment",
+        "-- claim_elsewhere
+         SELECT segment FROM accepted WHERE campaign = $1 AND segment >= $2 AND segment < $3
+         UNION ALL
+         SELECT segment FROM set_aside WHERE campaign = $1 AND segment >= $2 AND segment < $3
+         UNION ALL
+         SELECT segment FROM waiting WHERE campaign = $1 AND segment >= $2 AND segment < $3
+         UNION ALL
+         SELECT segment FROM loans
+         WHERE campaign = $1 AND purpose = 'fill' AND segment >= $2 AND segment < $3
+           AND closed_at IS NULL",
     )
     .bind(id)
-    .bind(to_row(cut.segments()))
-    .bind(i64::from(want))
+    .bind(to_row(from))
+    .bind(to_row(to))
     .fetch_all(conn)
     .await?
     .into_iter()
@@ -248,81 +334,136 @@ async fn unleased(
     .collect()
 }
 
-/// The random half is of the leading bytes of random UUIDs, none of which is fixed.
-async fn insert_lease(
+/// A lease for each claimant that gets something. The random half of a token is of the leading bytes of
+/// random UUIDs, none of which is fixed.
+async fn insert_leases(
     conn: &mut PgConnection,
     id: &str,
-    who: &Who,
     at: Millis,
-    deadline: Millis,
-) -> Result<Token, Failure> {
-    let (sequence, secret) = sqlx::query_as::<_, (i64, Vec<u8>)>(
+    chosen: &[Chosen<'_>],
+) -> Result<Vec<Option<Token>>, Failure> {
+    let (mut owners, mut workers, mut operators) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut builds, mut deadlines) = (Vec::new(), Vec::new());
+    for (Claimant { who, .. }, deadline, _) in chosen.iter().filter(|(_, _, all)| !all.is_empty()) {
+        owners.push(who.owner.as_str());
+        workers.push(who.worker.as_str());
+        operators.push(who.operator);
+        builds.push(who.build.as_str());
+        deadlines.push(*deadline);
+    }
+    if owners.is_empty() {
+        return Ok(chosen.iter().map(|_| None).collect());
+    }
+    let rows = sqlx::query_as::<_, (i64, Vec<u8>, String, String, bool, String, i64)>(
         "-- leases_insert
          INSERT INTO leases (secret, campaign, owner, worker, operator, build, claimed_at, deadline)
-         VALUES (substring(uuid_send(gen_random_uuid()) FOR 6)
-                 || substring(uuid_send(gen_random_uuid()) FOR 2),
-                 $1, $2, $3, $4, $5, $6, $7)
-         RETURNING sequence, secret",
+         SELECT substring(uuid_send(gen_random_uuid()) FOR 6)
+                || substring(uuid_send(gen_random_uuid()) FOR 2),
+                $1, t.owner, t.worker, t.operator, t.build, $2, t.deadline
+         FROM unnest($3::text[], $4::text[], $5::boolean[], $6::text[], $7::bigint[])
+              AS t (owner, worker, operator, build, deadline)
+         RETURNING sequence, secret, owner, worker, operator, build, deadline",
     )
     .bind(id)
-    .bind(&who.owner)
-    .bind(&who.worker)
-    .bind(who.operator)
-    .bind(&who.build)
     .bind(at)
-    .bind(deadline)
-    .fetch_one(conn)
+    .bind(owners)
+    .bind(workers)
+    .bind(operators)
+    .bind(builds)
+    .bind(deadlines)
+    .fetch_all(conn)
     .await?;
-    Ok(Token {
-        sequence,
-        secret: rows::secret(&secret)?,
-    })
+    // Rows that say the same are as good as each other.
+    let mut tokens: HashMap<(Who, Millis), Vec<Token>> = HashMap::new();
+    for (sequence, secret, owner, worker, operator, build, deadline) in rows {
+        let secret = rows::secret(&secret)?;
+        let who = Who {
+            owner,
+            worker,
+            build,
+            operator,
+        };
+        let same = tokens.entry((who, deadline)).or_default();
+        same.push(Token { sequence, secret });
+    }
+    chosen
+        .iter()
+        .map(|(claimant, deadline, segments)| {
+            if segments.is_empty() {
+                return Ok(None);
+            }
+            let same = tokens.get_mut(&(claimant.who.clone(), *deadline));
+            let token = same.and_then(Vec::pop);
+            let missing = || LedgerError::Row("a lease that was not entered".to_owned());
+            Ok(Some(token.ok_or_else(missing)?))
+        })
+        .collect()
 }
 
-/// Lends segments: whoever held them before holds them no more.
+/// Lends segments: whoever held them before holds them no more. Nobody held one from the frontier on.
 async fn lend(
     conn: &mut PgConnection,
     id: &str,
-    token: Token,
-    chosen: &[(Segment, Purpose)],
+    leases: &[Option<Token>],
+    chosen: &[Chosen<'_>],
     at: Millis,
+    frontier: Segment,
 ) -> Result<(), Failure> {
-    let segments: Vec<i64> = chosen.iter().map(|&(segment, _)| to_row(segment)).collect();
-    let purposes: Vec<&str> = chosen.iter().map(|(_, purpose)| purpose.name()).collect();
-    sqlx::query(
-        "-- lend_close_expired
-         UPDATE loans SET closed_at = $4, closing = 'expired'
-         FROM unnest($2::bigint[], $3::text[]) AS chosen (segment, purpose)
-         WHERE loans.campaign = $1 AND loans.purpose = chosen.purpose
-           AND loans.segment = chosen.segment AND loans.closed_at IS NULL",
-    )
-    .bind(id)
-    .bind(&segments)
-    .bind(&purposes)
-    .bind(at)
-    .execute(&mut *conn)
-    .await?;
-    sqlx::query(
-        "-- lend_stop_waiting
-         DELETE FROM waiting WHERE campaign = $1 AND segment = ANY ($2)",
-    )
-    .bind(id)
-    .bind(&segments)
-    .execute(&mut *conn)
-    .await?;
+    let (mut sequences, mut segments, mut purposes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut old_segments, mut old_purposes) = (Vec::new(), Vec::new());
+    for (token, (_, _, all)) in leases.iter().zip(chosen) {
+        let Some(token) = token else { continue };
+        for &(segment, purpose) in all {
+            sequences.push(token.sequence);
+            segments.push(to_row(segment));
+            purposes.push(purpose.name());
+            if segment < frontier || purpose != Purpose::Fill {
+                old_segments.push(to_row(segment));
+                old_purposes.push(purpose.name());
+            }
+        }
+    }
+    if segments.is_empty() {
+        return Ok(());
+    }
+    if !old_segments.is_empty() {
+        sqlx::query(
+            "-- lend_close_expired
+             UPDATE loans SET closed_at = $4, closing = 'expired'
+             FROM unnest($2::bigint[], $3::text[]) AS chosen (segment, purpose),
+                  LATERAL (SELECT o.lease FROM loans o
+                           WHERE o.campaign = $1 AND o.purpose = chosen.purpose
+                             AND o.segment = chosen.segment AND o.closed_at IS NULL OFFSET 0) AS open
+             WHERE loans.lease = open.lease AND loans.segment = chosen.segment",
+        )
+        .bind(id)
+        .bind(&old_segments)
+        .bind(&old_purposes)
+        .bind(at)
+        .execute(&mut *conn)
+        .await?;
+        sqlx::query(
+            "-- lend_stop_waiting
+             DELETE FROM waiting WHERE campaign = $1 AND segment = ANY ($2)",
+        )
+        .bind(id)
+        .bind(&old_segments)
+        .execute(&mut *conn)
+        .await?;
+    }
     sqlx::query(
         "-- lend_insert
          INSERT INTO loans (lease, segment, campaign, purpose)
-         SELECT $1, chosen.segment, $2, chosen.purpose
-         FROM unnest($3::bigint[], $4::text[]) AS chosen (segment, purpose)",
+         SELECT chosen.lease, chosen.segment, $1, chosen.purpose
+         FROM unnest($2::bigint[], $3::bigint[], $4::text[]) AS chosen (lease, segment, purpose)",
     )
-    .bind(token.sequence)
     .bind(id)
+    .bind(&sequences)
     .bind(&segments)
     .bind(&purposes)
-    .execute(conn)
+    .execute(&mut *conn)
     .await?;
-    Ok(())
+    end_emptied(conn, id, at).await
 }
 
 /// Expired leases of a campaign that lend nothing any more are over.
@@ -331,7 +472,8 @@ async fn end_emptied(conn: &mut PgConnection, id: &str, at: Millis) -> Result<()
         "-- leases_end_emptied
          UPDATE leases SET ended_at = $1, ending = 'expired'
          WHERE campaign = $2 AND ended_at IS NULL AND deadline <= $1
-           AND NOT EXISTS (SELECT 1 FROM loans o WHERE o.lease = sequence AND o.closed_at IS NULL)",
+           AND (SELECT true FROM loans o
+                WHERE o.lease = sequence AND o.closed_at IS NULL LIMIT 1) IS NULL",
     )
     .bind(at)
     .bind(id)
@@ -362,48 +504,64 @@ pub(super) async fn extend(
     }
 }
 
-/// Ends a lease. `again` tells that an earlier attempt may have ended it: then its answer is repeated.
+/// Ends leases of a campaign, and tells how many segments each gives back. `again` tells that an earlier attempt
+/// may have ended them: then its answer is repeated.
 pub(super) async fn end(
     conn: &mut PgConnection,
-    token: Token,
+    campaign: &str,
+    tokens: &[Token],
     again: bool,
-) -> Result<u64, Failure> {
-    let campaign = sqlx::query_scalar::<_, String>(
-        "-- end_find_campaign
-         SELECT campaign FROM leases WHERE sequence = $1 AND secret = $2",
-    )
-    .bind(token.sequence)
-    .bind(token.secret.to_vec())
-    .fetch_optional(&mut *conn)
-    .await?
-    .ok_or(LedgerError::NotHeld(token))?;
-    campaign_rows::lock(conn, &campaign).await?;
+) -> Result<Vec<Result<u64, LedgerError>>, Failure> {
+    campaign_rows::lock(conn, campaign).await?;
     let at = now(conn).await?;
-    let ended = sqlx::query(
+    let sequences: Vec<i64> = tokens.iter().map(|token| token.sequence).collect();
+    let secrets: Vec<Vec<u8>> = tokens.iter().map(|token| token.secret.to_vec()).collect();
+    let ended: HashSet<i64> = sqlx::query_scalar::<_, i64>(
         "-- leases_end
-         UPDATE leases SET ended_at = $3, ending = 'ended'
-         WHERE sequence = $1 AND secret = $2 AND ended_at IS NULL",
+         UPDATE leases SET ended_at = $4, ending = 'ended'
+         FROM unnest($2::bigint[], $3::bytea[]) AS told (sequence, secret)
+         WHERE leases.sequence = told.sequence AND leases.secret = told.secret
+           AND leases.campaign = $1 AND leases.ended_at IS NULL
+         RETURNING leases.sequence",
     )
-    .bind(token.sequence)
-    .bind(token.secret.to_vec())
+    .bind(campaign)
+    .bind(sequences)
+    .bind(secrets)
     .bind(at)
-    .execute(&mut *conn)
-    .await?;
-    if ended.rows_affected() == 1 {
-        return give_back(conn, token.sequence, "returned", at).await;
+    .fetch_all(&mut *conn)
+    .await?
+    .into_iter()
+    .collect();
+    let returned = give_back(conn, &ended, "returned", at).await?;
+    let mut told = HashSet::new();
+    let mut answers = Vec::with_capacity(tokens.len());
+    for &token in tokens {
+        answers.push(if ended.contains(&token.sequence) && told.insert(token) {
+            Ok(returned.get(&token.sequence).copied().unwrap_or(0))
+        } else {
+            let before = if again {
+                find_ended(conn, token).await?
+            } else {
+                None
+            };
+            before.ok_or(LedgerError::NotHeld(token))
+        });
     }
+    Ok(answers)
+}
+
+/// How many segments a lease gave back that was ended before.
+async fn find_ended(conn: &mut PgConnection, token: Token) -> Result<Option<u64>, Failure> {
     let returned = sqlx::query_scalar::<_, i64>(
         "-- end_find_returned
          SELECT (SELECT count(*) FROM loans WHERE lease = leases.sequence AND closing = 'returned')
-         FROM leases WHERE sequence = $1 AND ending = 'ended'",
+         FROM leases WHERE sequence = $1 AND secret = $2 AND ending = 'ended'",
     )
     .bind(token.sequence)
+    .bind(token.secret.to_vec())
     .fetch_optional(conn)
     .await?;
-    match returned {
-        Some(returned) if again => from_row(returned),
-        _ => Err(LedgerError::NotHeld(token).into()),
-    }
+    returned.map(from_row).transpose()
 }
 
 /// Ends all leases of a worker. Sent again it finds none, and says so.
@@ -431,37 +589,41 @@ pub(super) async fn forfeit(conn: &mut PgConnection, worker: &str) -> Result<u64
         .bind(at)
         .fetch_all(&mut *conn)
         .await?;
-        for sequence in leases {
-            returned += give_back(conn, sequence, "forfeited", at).await?;
-        }
+        let leases: HashSet<i64> = leases.into_iter().collect();
+        let given_back = give_back(conn, &leases, "forfeited", at).await?;
+        returned += given_back.values().sum::<u64>();
     }
     Ok(returned)
 }
 
-/// Closes what a lease still lends; segments that were to be filled wait for the next claim.
+/// Closes what leases still lend, and tells how many segments that is of each; those that were to be filled
+/// wait for the next claim.
 async fn give_back(
     conn: &mut PgConnection,
-    lease: i64,
+    leases: &HashSet<i64>,
     closing: &str,
     at: Millis,
-) -> Result<u64, Failure> {
-    sqlx::query(
-        "-- give_back_wait
-         INSERT INTO waiting (campaign, segment, why)
-         SELECT campaign, segment, 'returned' FROM loans
-         WHERE lease = $1 AND closed_at IS NULL AND purpose = 'fill'",
+) -> Result<HashMap<i64, u64>, Failure> {
+    let leases: Vec<i64> = leases.iter().copied().collect();
+    let closed = sqlx::query_scalar::<_, i64>(
+        "-- give_back
+         WITH closed AS (
+             UPDATE loans SET closed_at = $2, closing = $3
+             WHERE lease = ANY ($1) AND closed_at IS NULL
+             RETURNING lease, campaign, segment, purpose),
+         waits AS (
+             INSERT INTO waiting (campaign, segment, why)
+             SELECT campaign, segment, 'returned' FROM closed WHERE purpose = 'fill')
+         SELECT lease FROM closed",
     )
-    .bind(lease)
-    .execute(&mut *conn)
-    .await?;
-    let closed = sqlx::query(
-        "-- give_back_close
-         UPDATE loans SET closed_at = $2, closing = $3 WHERE lease = $1 AND closed_at IS NULL",
-    )
-    .bind(lease)
+    .bind(leases)
     .bind(at)
     .bind(closing)
-    .execute(conn)
+    .fetch_all(conn)
     .await?;
-    Ok(closed.rows_affected())
+    let mut returned = HashMap::new();
+    for lease in closed {
+        *returned.entry(lease).or_default() += 1;
+    }
+    Ok(returned)
 }

@@ -1,5 +1,8 @@
 //! Credentials: made, found, listed, revoked.
 
+use std::collections::HashMap;
+
+use super::gather::Answer;
 use super::operator::{Deed, write_deed};
 use super::{PostgresLedger, now};
 use crate::ledger::rows::Failure;
@@ -64,19 +67,36 @@ impl PostgresLedger {
     /// # Errors
     /// [`LedgerError::Storage`].
     pub async fn credential(&self, id: &str) -> Result<Option<Credential>, LedgerError> {
-        self.read(|mut tx| async move {
-            sqlx::query_as::<_, Row>(
+        let ledger = self.clone();
+        let serve = move |ids: Vec<String>| {
+            let ledger = ledger.clone();
+            async move { ledger.find_credentials(&ids).await }
+        };
+        let credentials = &self.gathered.credentials;
+        credentials.ask("", id.to_owned(), 1, serve).await
+    }
+
+    async fn find_credentials(
+        &self,
+        ids: &[String],
+    ) -> Result<Vec<Answer<Option<Credential>>>, LedgerError> {
+        let found = self.read(|mut tx| async move {
+            let rows = sqlx::query_as::<_, Row>(
                 "-- credentials_find
                  SELECT id, owner, role, hash, created_at, revoked_at IS NOT NULL
-                 FROM credentials WHERE id = $1",
+                 FROM credentials WHERE id = ANY ($1)",
             )
-            .bind(id)
-            .fetch_optional(&mut *tx)
-            .await?
-            .map(credential)
-            .transpose()
-        })
-        .await
+            .bind(ids)
+            .fetch_all(&mut *tx)
+            .await?;
+            let found = rows.into_iter().map(|row| {
+                let found = credential(row)?;
+                Ok((found.id.clone(), found))
+            });
+            found.collect::<Result<HashMap<_, _>, Failure>>()
+        });
+        let found = found.await?;
+        Ok(ids.iter().map(|id| Ok(found.get(id).cloned())).collect())
     }
 
     /// All credentials, oldest first.

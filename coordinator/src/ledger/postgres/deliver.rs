@@ -1,42 +1,167 @@
 //! Tallies that arrive: under a token, or imported.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
 use kazoe_common::census::{Cut, Segment};
 use sqlx::PgConnection;
 
 use super::operator::{self, Move, Retraction};
 use super::results::{self, Arrival};
 use super::{audits, campaign_rows, now, prefix};
-use crate::leasing::{Effect, Received, Verdict, judge};
-use crate::ledger::rows::{Failure, to_row};
+use crate::leasing::{Docket, Effect, Received, Verdict, judge};
+use crate::ledger::rows::{self, Failure, from_row, to_row};
 use crate::ledger::{Delivery, LedgerError, Token, Who};
 
-pub(super) async fn deliver(
-    conn: &mut PgConnection,
-    token: Token,
-    deliveries: &[Delivery],
-) -> Result<Vec<Verdict>, Failure> {
-    let (campaign, who) = lease(conn, token).await?;
-    let cut = campaign_rows::lock(conn, &campaign).await?.cut;
-    let lent = sqlx::query_scalar::<_, i64>(
-        "-- deliver_find_loans
-         SELECT segment FROM loans WHERE lease = $1",
+/// Tallies that arrive under one token.
+#[derive(Clone, Debug)]
+pub(super) struct Parcel {
+    pub(super) token: Token,
+    pub(super) deliveries: Arc<[Delivery]>,
+}
+
+impl Parcel {
+    /// What it costs, about as many rows as it becomes.
+    pub(super) fn weight(&self) -> usize {
+        let rows = self
+            .deliveries
+            .iter()
+            .map(|one| 8 + one.tally.cells.len() + one.tally.depths.len() + one.witnesses.len());
+        rows.sum()
+    }
+}
+
+/// The campaign that a token is of, whether its lease goes on or not.
+pub(super) async fn campaign_of(conn: &mut PgConnection, token: Token) -> Result<String, Failure> {
+    let campaign = sqlx::query_scalar::<_, String>(
+        "-- deliver_find_campaign
+         SELECT campaign FROM leases WHERE sequence = $1 AND secret = $2",
     )
     .bind(token.sequence)
-    .fetch_all(&mut *conn)
+    .bind(token.secret.to_vec())
+    .fetch_optional(conn)
     .await?;
-    for delivery in deliveries {
-        if !lent.contains(&to_row(delivery.segment)) {
-            return Err(LedgerError::NotLent(delivery.segment).into());
+    Ok(campaign.ok_or(LedgerError::NotHeld(token))?)
+}
+
+/// Takes parcels of one campaign, all in one transaction: each wholly, or not at all.
+pub(super) async fn deliver(
+    conn: &mut PgConnection,
+    campaign: &str,
+    parcels: &[Parcel],
+) -> Result<Vec<Result<Vec<Verdict>, LedgerError>>, Failure> {
+    let cut = campaign_rows::lock(conn, campaign).await?.cut;
+    let senders = senders(conn, campaign, parcels).await?;
+    let lent = lent(conn, parcels).await?;
+    let at = now(conn).await?;
+    let mut items = Vec::new();
+    let mut answers = Vec::with_capacity(parcels.len());
+    for parcel in parcels {
+        match admit(parcel, &senders, &lent, &cut) {
+            Ok(who) => {
+                let lease = Some(parcel.token.sequence);
+                let first = items.len();
+                items.extend(parcel.deliveries.iter().map(|delivery| {
+                    let arrival = Arrival {
+                        campaign,
+                        who,
+                        lease,
+                        at,
+                    };
+                    (arrival, delivery)
+                }));
+                answers.push(Ok(first..items.len()));
+            }
+            Err(error) => answers.push(Err(error)),
         }
-        delivery.check(&cut)?;
     }
-    let arrival = Arrival {
-        campaign: &campaign,
-        who: &who,
-        lease: Some(token.sequence),
-        at: now(conn).await?,
-    };
-    receive_all(conn, arrival, &cut, deliveries).await
+    let verdicts = receive_all(conn, campaign, &cut, &items).await?;
+    let answers = answers.into_iter();
+    Ok(answers
+        .map(|answer| answer.map(|range| verdicts[range].to_vec()))
+        .collect())
+}
+
+/// Whether all of a parcel may be taken, and from whom it is.
+fn admit<'a>(
+    parcel: &Parcel,
+    senders: &'a HashMap<Token, Who>,
+    lent: &HashSet<(i64, Segment)>,
+    cut: &Cut,
+) -> Result<&'a Who, LedgerError> {
+    let who = senders
+        .get(&parcel.token)
+        .ok_or(LedgerError::NotHeld(parcel.token))?;
+    for delivery in parcel.deliveries.iter() {
+        if !lent.contains(&(parcel.token.sequence, delivery.segment)) {
+            return Err(LedgerError::NotLent(delivery.segment));
+        }
+        delivery.check(cut)?;
+    }
+    Ok(who)
+}
+
+/// Who holds or held the leases of this campaign under which parcels arrive.
+async fn senders(
+    conn: &mut PgConnection,
+    campaign: &str,
+    parcels: &[Parcel],
+) -> Result<HashMap<Token, Who>, Failure> {
+    let leases: Vec<i64> = parcels.iter().map(|parcel| parcel.token.sequence).collect();
+    let rows = sqlx::query_as::<_, (i64, Vec<u8>, String, String, bool, String)>(
+        "-- deliver_find_leases
+         SELECT sequence, secret, owner, worker, operator, build FROM leases
+         WHERE sequence = ANY ($1) AND campaign = $2",
+    )
+    .bind(leases)
+    .bind(campaign)
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter()
+        .map(|(sequence, secret, owner, worker, operator, build)| {
+            let token = Token {
+                sequence,
+                secret: rows::secret(&secret)?,
+            };
+            let who = Who {
+                owner,
+                worker,
+                build,
+                operator,
+            };
+            Ok((token, who))
+        })
+        .collect()
+}
+
+/// Which of the segments that arrive their leases lent, whether handed in already or not.
+async fn lent(
+    conn: &mut PgConnection,
+    parcels: &[Parcel],
+) -> Result<HashSet<(i64, Segment)>, Failure> {
+    let (mut leases, mut segments) = (Vec::new(), Vec::new());
+    for parcel in parcels {
+        for delivery in parcel.deliveries.iter() {
+            leases.push(parcel.token.sequence);
+            segments.push(to_row(delivery.segment));
+        }
+    }
+    sqlx::query_as::<_, (i64, i64)>(
+        "-- deliver_find_loans
+         SELECT lease, segment FROM (
+             SELECT told.lease, told.segment,
+                    (SELECT true FROM loans o
+                     WHERE o.lease = told.lease AND o.segment = told.segment) AS lent
+             FROM unnest($1::bigint[], $2::bigint[]) AS told (lease, segment)) all_told
+         WHERE lent",
+    )
+    .bind(leases)
+    .bind(segments)
+    .fetch_all(conn)
+    .await?
+    .into_iter()
+    .map(|(lease, segment)| Ok((lease, from_row(segment)?)))
+    .collect()
 }
 
 pub(super) async fn import(
@@ -58,55 +183,75 @@ pub(super) async fn import(
         lease: None,
         at: now(conn).await?,
     };
-    receive_all(conn, arrival, &cut, deliveries).await
+    let items: Vec<_> = deliveries.iter().map(|one| (arrival, one)).collect();
+    receive_all(conn, id, &cut, &items).await
 }
 
-/// The campaign and the holder of the lease that a token names, whether it goes on or not.
-async fn lease(conn: &mut PgConnection, token: Token) -> Result<(String, Who), Failure> {
-    let row = sqlx::query_as::<_, (String, String, String, bool, String)>(
-        "-- deliver_find_lease
-         SELECT campaign, owner, worker, operator, build FROM leases
-         WHERE sequence = $1 AND secret = $2",
-    )
-    .bind(token.sequence)
-    .bind(token.secret.to_vec())
-    .fetch_optional(conn)
-    .await?;
-    let (campaign, owner, worker, operator, build) = row.ok_or(LedgerError::NotHeld(token))?;
-    let who = Who {
-        owner,
-        worker,
-        build,
-        operator,
-    };
-    Ok((campaign, who))
-}
-
+/// Judges tallies in their order. Those whose segments the log has none of yet, which are nearly all, are
+/// entered together; the others one by one after them.
 async fn receive_all(
     conn: &mut PgConnection,
-    arrival: Arrival<'_>,
+    campaign: &str,
     cut: &Cut,
-    deliveries: &[Delivery],
+    items: &[(Arrival<'_>, &Delivery)],
 ) -> Result<Vec<Verdict>, Failure> {
-    let mut verdicts = Vec::with_capacity(deliveries.len());
-    let mut effects = 0;
-    let choice = audits::choice(conn, arrival.campaign).await?;
-    for delivery in deliveries {
+    if items.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut known =
+        results::known(conn, campaign, items.iter().map(|(_, one)| one.segment)).await?;
+    let mut verdicts = vec![Verdict::Accepted; items.len()];
+    let (mut fresh, mut others) = (Vec::new(), Vec::new());
+    for (place, &(arrival, delivery)) in items.iter().enumerate() {
+        let docket = Docket {
+            samples: cut.samples_of(delivery.segment),
+            ..Docket::default()
+        };
+        let fills = || judge(&docket, &received(arrival, delivery)).effect == Effect::Accept;
+        if !known.contains(&delivery.segment) && fills() {
+            known.insert(delivery.segment);
+            fresh.push((arrival, delivery));
+        } else {
+            others.push(place);
+        }
+    }
+    let mut effects = to_row(fresh.len() as u64);
+    let choice = audits::choice(conn, campaign).await?;
+    if !fresh.is_empty() {
+        let reopened = results::accept_all(conn, campaign, &fresh).await?;
+        if let Some(first) = reopened {
+            prefix::drop_checkpoints(conn, campaign, first).await?;
+        }
+        let segments = fresh.iter().map(|(_, one)| one.segment);
+        audits::want(conn, campaign, segments, choice).await?;
+    }
+    for place in others {
+        let (arrival, delivery) = items[place];
         let samples = cut.samples_of(delivery.segment);
         let (verdict, effect) = receive(conn, arrival, samples, delivery).await?;
         if effect == Effect::Accept {
-            audits::want(conn, arrival.campaign, delivery.segment, choice).await?;
+            audits::want(conn, campaign, [delivery.segment].into_iter(), choice).await?;
         } else if effect != Effect::None || verdict == Verdict::Audit {
-            audits::forget(conn, arrival.campaign, delivery.segment).await?;
+            audits::forget(conn, campaign, delivery.segment).await?;
         }
         effects += i64::from(effect != Effect::None);
-        verdicts.push(verdict);
+        verdicts[place] = verdict;
     }
     if effects > 0 {
-        prefix::bump_revision(conn, arrival.campaign, effects).await?;
-        prefix::advance_checkpoints(conn, arrival.campaign, cut).await?;
+        prefix::bump_revision(conn, campaign, effects).await?;
+        prefix::advance_checkpoints(conn, campaign, cut).await?;
     }
     Ok(verdicts)
+}
+
+fn received(arrival: Arrival<'_>, delivery: &Delivery) -> Received {
+    Received {
+        owner: arrival.who.owner.clone(),
+        operator: arrival.who.operator,
+        lease: arrival.lease,
+        samples: delivery.samples,
+        tally: delivery.tally.clone(),
+    }
 }
 
 async fn receive(
@@ -117,14 +262,7 @@ async fn receive(
 ) -> Result<(Verdict, Effect), Failure> {
     let segment = delivery.segment;
     let (docket, mut numbers) = results::docket(conn, arrival.campaign, segment, samples).await?;
-    let received = Received {
-        owner: arrival.who.owner.clone(),
-        operator: arrival.who.operator,
-        lease: arrival.lease,
-        samples: delivery.samples,
-        tally: delivery.tally.clone(),
-    };
-    let ruling = judge(&docket, &received);
+    let ruling = judge(&docket, &received(arrival, delivery));
     if ruling.log {
         numbers.push(results::insert(conn, arrival, delivery, ruling.verdict).await?);
     }
@@ -187,7 +325,8 @@ async fn accept(
              INSERT INTO accepted (campaign, segment, result) VALUES ($1, $2, $3)),
          lent AS (
              UPDATE loans SET closed_at = $4, closing = 'superseded'
-             WHERE campaign = $1 AND segment = $2 AND closed_at IS NULL),
+             WHERE campaign = $1 AND purpose IN ('fill', 'resolve', 'audit') AND segment = $2
+               AND closed_at IS NULL),
          waited AS (
              DELETE FROM waiting WHERE campaign = $1 AND segment = $2),
          aside AS (

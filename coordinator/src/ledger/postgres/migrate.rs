@@ -11,7 +11,7 @@ pub(super) const RUNTIME_ROLE: &str = "kazoe_runtime";
 const LOCK: i64 = 0x4b41_5a4f;
 
 /// Append-only.
-const MIGRATIONS: [Migration; 3] = [
+const MIGRATIONS: [Migration; 4] = [
     Migration {
         version: 20_261_130_000_000,
         name: "create_ledger",
@@ -26,6 +26,11 @@ const MIGRATIONS: [Migration; 3] = [
         version: 20_261_202_000_000,
         name: "add_cpu_time",
         sql: include_str!("../../../../migrations/postgres/20261202000000_add_cpu_time.sql"),
+    },
+    Migration {
+        version: 20_261_203_000_000,
+        name: "order_live_leases",
+        sql: include_str!("../../../../migrations/postgres/20261203000000_order_live_leases.sql"),
     },
 ];
 

@@ -28,9 +28,11 @@ pub(super) async fn advance_checkpoints(
     cut: &Cut,
 ) -> Result<(), Failure> {
     let mut base = newest_checkpoint(conn, id).await?;
-    let end = walk(conn, id, base.segments).await?;
-    while base.segments + STEP <= end {
+    loop {
         let to = base.segments + STEP;
+        if to > cut.segments() || !is_closed(conn, id, base.segments, to).await? {
+            break;
+        }
         base = sum(conn, id, cut, base, to).await?;
         // The cut last segment may grow later, and is in no checkpoint.
         if base.samples != base.segments * cut.segment_samples() {
@@ -84,6 +86,18 @@ pub(super) async fn bump_revision(
     Ok(())
 }
 
+/// Up to where sums are kept: all segments before are accepted and undisputed, or set aside.
+pub(super) async fn checked(conn: &mut PgConnection, id: &str) -> Result<Segment, Failure> {
+    let prefix = sqlx::query_scalar::<_, Option<i64>>(
+        "-- checkpoints_reach
+         SELECT max(prefix) FROM checkpoints WHERE campaign = $1",
+    )
+    .bind(id)
+    .fetch_one(conn)
+    .await?;
+    from_row(prefix.unwrap_or(0))
+}
+
 async fn newest_checkpoint(conn: &mut PgConnection, id: &str) -> Result<Prefix, Failure> {
     let row = sqlx::query_as::<_, (i64, String, i64, i64)>(
         "-- checkpoints_newest
@@ -105,6 +119,30 @@ async fn newest_checkpoint(conn: &mut PgConnection, id: &str) -> Result<Prefix, 
         tally: tally_text::parse(&tally)
             .map_err(|error| LedgerError::Row(format!("a checkpoint: {error}")))?,
     })
+}
+
+/// Whether all of these segments are accepted and undisputed, or set aside; none is both.
+async fn is_closed(
+    conn: &mut PgConnection,
+    id: &str,
+    from: Segment,
+    to: Segment,
+) -> Result<bool, Failure> {
+    let closed = sqlx::query_scalar::<_, i64>(
+        "-- prefix_closed
+         SELECT (SELECT count(*) FROM accepted
+                 WHERE campaign = $1 AND segment >= $2 AND segment < $3)
+              + (SELECT count(*) FROM set_aside
+                 WHERE campaign = $1 AND segment >= $2 AND segment < $3)
+              - (SELECT count(*) FROM disputes
+                 WHERE campaign = $1 AND segment >= $2 AND segment < $3 AND closed_at IS NULL)",
+    )
+    .bind(id)
+    .bind(to_row(from))
+    .bind(to_row(to))
+    .fetch_one(conn)
+    .await?;
+    Ok(from_row(closed)? == to - from)
 }
 
 /// The first segment from `from` on that is neither accepted and undisputed nor set aside.

@@ -13,9 +13,13 @@ use crate::ledger::{AcceptedSegment, AuditEntry, BuildShare, LedgerError, LogEnt
 pub(super) async fn snapshot(conn: &mut PgConnection, id: &str) -> Result<Snapshot, Failure> {
     let campaign = campaign_rows::one(conn, id).await?;
     let cut = campaign.cut;
+    // Before the newest checkpoint every segment is accepted, or set aside: only those from there on are
+    // counted.
+    let checked = prefix::checked(conn, id).await?;
     let row = sqlx::query_as::<_, StandingRow>(
         "-- snapshot_counts
-             SELECT (SELECT count(*) FROM accepted WHERE campaign = $1),
+             SELECT $3 - (SELECT count(*) FROM set_aside WHERE campaign = $1 AND segment < $3)
+                    + (SELECT count(*) FROM accepted WHERE campaign = $1 AND segment >= $3),
                     (SELECT count(*) FROM disputes WHERE campaign = $1 AND closed_at IS NULL),
                     (SELECT count(*) FROM set_aside WHERE campaign = $1),
                     (SELECT count(*) FROM loans
@@ -35,6 +39,7 @@ pub(super) async fn snapshot(conn: &mut PgConnection, id: &str) -> Result<Snapsh
     )
     .bind(id)
     .bind(to_row(cut.segments() - 1))
+    .bind(to_row(checked))
     .fetch_one(&mut *conn)
     .await?;
     let standing = rows::standing(&cut, row)?;

@@ -1,6 +1,6 @@
 //! Rows of the log: `results` with its cells, depths and witnesses. They are written once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use kazoe_common::census::{Segment, Tally, Witness};
 use sqlx::PgConnection;
@@ -111,6 +111,201 @@ async fn insert_witnesses(
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// Which of these segments the log has a tally of.
+pub(super) async fn known(
+    conn: &mut PgConnection,
+    campaign: &str,
+    segments: impl Iterator<Item = Segment>,
+) -> Result<HashSet<Segment>, Failure> {
+    let segments: Vec<i64> = segments.map(to_row).collect();
+    sqlx::query_scalar::<_, i64>(
+        "-- results_known
+         SELECT segment FROM (
+             SELECT told.segment, (SELECT true FROM results r
+                                   WHERE r.campaign = $1 AND r.segment = told.segment LIMIT 1) AS known
+             FROM unnest($2::bigint[]) AS told (segment)) all_told
+         WHERE known",
+    )
+    .bind(campaign)
+    .bind(segments)
+    .fetch_all(conn)
+    .await?
+    .into_iter()
+    .map(from_row)
+    .collect()
+}
+
+/// Enters tallies of segments that the log has none of, each of another segment, and lets them fill their
+/// segments, which stand nowhere else from now on. Returns the first of those that had been set aside.
+pub(super) async fn accept_all(
+    conn: &mut PgConnection,
+    campaign: &str,
+    tallies: &[(Arrival<'_>, &Delivery)],
+) -> Result<Option<Segment>, Failure> {
+    let mut rows = Columns::default();
+    for &(arrival, delivery) in tallies {
+        rows.add(arrival, delivery);
+    }
+    let aside = sqlx::query_scalar::<_, Option<i64>>(ACCEPT_ALL)
+        .bind(campaign)
+        .bind(&rows.segment)
+        .bind(&rows.samples)
+        .bind(&rows.digest)
+        .bind(&rows.lease)
+        .bind(&rows.owner)
+        .bind(&rows.worker)
+        .bind(&rows.operator)
+        .bind(&rows.build)
+        .bind(&rows.at)
+        .bind(&rows.cells.segment)
+        .bind(&rows.cells.key)
+        .bind(&rows.cells.count)
+        .bind(&rows.depths.segment)
+        .bind(&rows.depths.key)
+        .bind(&rows.depths.count)
+        .bind(&rows.witnesses.segment)
+        .bind(&rows.witnesses.sample)
+        .bind(&rows.witnesses.kind)
+        .bind(&rows.witnesses.depth)
+        .bind(&rows.witnesses.length)
+        .bind(&rows.witnesses.expansions)
+        .bind(&rows.cpu)
+        .fetch_one(conn)
+        .await?;
+    aside.map(from_row).transpose()
+}
+
+/// Open loans are looked up one by one (`OFFSET 0` keeps it so): the planner, which takes a table of which it knows
+/// nothing yet for a small one, would rather go through all of them for each segment.
+const ACCEPT_ALL: &str = "-- accept_all
+    WITH given AS (
+        SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::text[],
+                             $7::text[], $8::boolean[], $9::text[], $10::bigint[], $23::bigint[])
+            AS t (segment, samples, digest, lease, owner, worker, operator, build, at, cpu)),
+    entered AS (
+        INSERT INTO results (campaign, segment, samples, digest, lease, owner, worker, operator,
+                             build, received_at, verdict, cpu_us)
+        SELECT $1, segment, samples, digest, lease, owner, worker, operator, build, at, 'accepted', cpu
+        FROM given
+        RETURNING id, segment),
+    cells AS (
+        INSERT INTO result_cells (result, cell, count)
+        SELECT entered.id, t.cell, t.count
+        FROM unnest($11::bigint[], $12::bigint[], $13::bigint[]) AS t (segment, cell, count)
+        JOIN entered USING (segment)),
+    depths AS (
+        INSERT INTO result_depths (result, depth, count)
+        SELECT entered.id, t.depth, t.count
+        FROM unnest($14::bigint[], $15::bigint[], $16::bigint[]) AS t (segment, depth, count)
+        JOIN entered USING (segment)),
+    witnessed AS (
+        INSERT INTO witnesses (result, sample, kind, depth, length, expansions)
+        SELECT entered.id, t.sample, t.kind, t.depth, t.length, t.expansions
+        FROM unnest($17::bigint[], $18::bigint[], $19::text[], $20::bigint[], $21::bigint[], $22::bigint[])
+            AS t (segment, sample, kind, depth, length, expansions)
+        JOIN entered USING (segment)),
+    pointer AS (
+        INSERT INTO accepted (campaign, segment, result) SELECT $1, segment, id FROM entered),
+    lent AS (
+        UPDATE loans SET closed_at = given.at,
+                         closing = CASE WHEN loans.lease = given.lease THEN 'delivered'
+                                        ELSE 'superseded' END
+        FROM given, (VALUES ('fill'), ('resolve'), ('audit')) AS p (purpose),
+             LATERAL (SELECT o.lease FROM loans o
+                      WHERE o.campaign = $1 AND o.purpose = p.purpose AND o.segment = given.segment
+                        AND o.closed_at IS NULL OFFSET 0) AS open
+        WHERE loans.lease = open.lease AND loans.segment = given.segment),
+    waited AS (
+        DELETE FROM waiting USING given
+        WHERE waiting.campaign = $1 AND waiting.segment = given.segment),
+    aside AS (
+        DELETE FROM set_aside USING given
+        WHERE set_aside.campaign = $1 AND set_aside.segment = given.segment
+        RETURNING set_aside.segment)
+    SELECT min(segment) FROM aside";
+
+/// Tallies as columns.
+#[derive(Default)]
+struct Columns<'a> {
+    segment: Vec<i64>,
+    samples: Vec<i64>,
+    digest: Vec<Vec<u8>>,
+    lease: Vec<Option<i64>>,
+    owner: Vec<&'a str>,
+    worker: Vec<&'a str>,
+    operator: Vec<bool>,
+    build: Vec<&'a str>,
+    at: Vec<i64>,
+    cpu: Vec<Option<i64>>,
+    cells: Counts,
+    depths: Counts,
+    witnesses: Witnesses,
+}
+
+/// Entries of histograms as columns.
+#[derive(Default)]
+struct Counts {
+    segment: Vec<i64>,
+    key: Vec<i64>,
+    count: Vec<i64>,
+}
+
+/// Witnesses as columns.
+#[derive(Default)]
+struct Witnesses {
+    segment: Vec<i64>,
+    sample: Vec<i64>,
+    kind: Vec<&'static str>,
+    depth: Vec<Option<i64>>,
+    length: Vec<Option<i64>>,
+    expansions: Vec<Option<i64>>,
+}
+
+impl<'a> Columns<'a> {
+    fn add(&mut self, arrival: Arrival<'a>, delivery: &Delivery) {
+        let segment = to_row(delivery.segment);
+        let who = arrival.who;
+        self.segment.push(segment);
+        self.samples.push(to_row(delivery.samples));
+        let digest = delivery.tally.digest.0.to_le_bytes();
+        self.digest.push(digest.to_vec());
+        self.lease.push(arrival.lease);
+        self.owner.push(&who.owner);
+        self.worker.push(&who.worker);
+        self.operator.push(who.operator);
+        self.build.push(&who.build);
+        self.at.push(arrival.at);
+        self.cpu.push(delivery.cpu.map(rows::micros));
+        self.cells.add(segment, &delivery.tally.cells);
+        self.depths.add(segment, &delivery.tally.depths);
+        for witness in &delivery.witnesses {
+            self.witnesses.add(segment, witness);
+        }
+    }
+}
+
+impl Counts {
+    fn add(&mut self, segment: i64, counts: &BTreeMap<u32, u64>) {
+        for (&key, &count) in counts {
+            self.segment.push(segment);
+            self.key.push(i64::from(key));
+            self.count.push(to_row(count));
+        }
+    }
+}
+
+impl Witnesses {
+    fn add(&mut self, segment: i64, witness: &Witness) {
+        let (kind, depth, length, expansions) = rows::witness_columns(witness);
+        self.segment.push(segment);
+        self.sample.push(to_row(witness.index()));
+        self.kind.push(kind);
+        self.depth.push(depth);
+        self.length.push(length);
+        self.expansions.push(expansions);
+    }
 }
 
 type Head = (i64, i64, Vec<u8>, Option<i64>, String, bool);

@@ -1,61 +1,93 @@
 //! Which campaign is served next, who holds what, and the pace of campaigns.
 
-use kazoe_common::census::Cut;
+use std::collections::HashMap;
 
+use sqlx::PgConnection;
+
+use super::gather::Answer;
 use super::operator::{Deed, write_deed};
 use super::{PostgresLedger, campaign_rows, now};
 use crate::leasing::Millis;
-use crate::ledger::rows::from_row;
-use crate::ledger::{CampaignRecord, LeaseRecord, LedgerError, Overdue, Pace, Queued, Token};
+use crate::ledger::rows::{self, Failure, from_row};
+use crate::ledger::{
+    CampaignRecord, LeaseRecord, LedgerError, Market, Overdue, Pace, Queued, Token,
+};
+
+/// Sequence, secret, campaign, blocks in a segment, owner, worker, segments.
+type LeaseRow = (i64, Vec<u8>, String, i64, String, String, Vec<i64>);
+
+/// How many workers were heard in the last so many milliseconds, those that were told to leave left out.
+async fn heard_lately(conn: &mut PgConnection, patience: Millis) -> Result<u64, Failure> {
+    let since = now(conn).await? - patience;
+    let heard = sqlx::query_scalar::<_, i64>(
+        "-- schedule_heard
+         SELECT count(*) FROM workers WHERE seen_at > $1 AND drained_at IS NULL",
+    )
+    .bind(since)
+    .fetch_one(conn)
+    .await?;
+    from_row(heard)
+}
 
 impl PostgresLedger {
-    /// The running campaigns in the order in which they are served: the highest priority,
-    /// then the fewest leased cores, then the oldest.
+    /// What there is to lend, and how many workers were heard in the last so many milliseconds. Campaigns stand in
+    /// the order in which they are served: the highest priority, then the fewest leased cores, then the oldest.
     ///
     /// # Errors
     /// [`LedgerError::Storage`].
-    pub async fn queue(&self) -> Result<Vec<Queued>, LedgerError> {
+    pub async fn market(&self, patience: Millis) -> Result<Market, LedgerError> {
+        let ledger = self.clone();
+        let serve = move |all: Vec<Millis>| {
+            let ledger = ledger.clone();
+            async move {
+                let market = ledger.look_at_market(patience).await?;
+                Ok(all.iter().map(|_| Ok(market.clone())).collect())
+            }
+        };
+        let about = patience.to_string();
+        self.gathered.market.ask(&about, patience, 1, serve).await
+    }
+
+    async fn look_at_market(&self, patience: Millis) -> Result<Market, LedgerError> {
         self.read(|mut tx| async move {
-            let queue = sqlx::query_as::<_, (String, i64, i64, i64)>(
+            let campaigns = campaign_rows::all(&mut tx).await?;
+            let running = campaigns.into_iter();
+            let running: Vec<_> = running.filter(|one| one.pace == Pace::Running).collect();
+            let ids: Vec<&str> = running.iter().map(|one| one.id.as_str()).collect();
+            // Where there is one campaign, nothing is to be put in order.
+            let queue = sqlx::query_as::<_, (String, i64)>(
                 "-- schedule_queue
-                 SELECT c.id, c.samples, c.segment_blocks,
+                 SELECT c.id,
                         c.frontier - (SELECT count(*) FROM waiting w WHERE w.campaign = c.id)
                  FROM campaigns c
                  LEFT JOIN (SELECT h.campaign, sum(coalesce(w.threads, 1)) AS cores
                             FROM (SELECT DISTINCT campaign, worker FROM leases
-                                  WHERE ended_at IS NULL) h
+                                  WHERE ended_at IS NULL AND $2) h
                             LEFT JOIN workers w ON w.id = h.worker
                             GROUP BY h.campaign) leased ON leased.campaign = c.id
-                 WHERE c.state = 'running'
+                 WHERE c.id = ANY ($1)
                  ORDER BY c.priority DESC, coalesce(leased.cores, 0), c.submitted_at, c.id",
             )
+            .bind(&ids)
+            .bind(ids.len() > 1)
             .fetch_all(&mut *tx)
             .await?;
-            let queue = queue.into_iter().map(|(id, samples, blocks, held)| {
-                let cut = Cut::new(from_row(samples)?, from_row(blocks)?)
-                    .map_err(|error| LedgerError::Row(format!("campaign {id}: {error}")))?;
-                let left = cut.segments().saturating_sub(from_row(held.max(0))?);
-                Ok(Queued { id, left })
-            });
-            queue.collect()
-        })
-        .await
-    }
-
-    /// How many workers were heard in the last so many milliseconds.
-    ///
-    /// # Errors
-    /// [`LedgerError::Storage`].
-    pub async fn heard_lately(&self, millis: Millis) -> Result<u64, LedgerError> {
-        self.read(|mut tx| async move {
-            let heard = sqlx::query_scalar::<_, i64>(
-                "-- schedule_heard
-                 SELECT count(*) FROM workers WHERE seen_at > $1 AND drained_at IS NULL",
-            )
-            .bind(now(&mut tx).await? - millis)
-            .fetch_one(&mut *tx)
-            .await?;
-            from_row(heard)
+            let mut market = Market {
+                queue: Vec::with_capacity(queue.len()),
+                workers: heard_lately(&mut tx, patience).await?,
+            };
+            for (id, held) in queue {
+                let Some(campaign) = running.iter().find(|one| one.id == id) else {
+                    continue;
+                };
+                let left = campaign
+                    .cut
+                    .segments()
+                    .saturating_sub(from_row(held.max(0))?);
+                let campaign = campaign.clone();
+                market.queue.push(Queued { campaign, left });
+            }
+            Ok(market)
         })
         .await
     }
@@ -85,33 +117,54 @@ impl PostgresLedger {
     /// # Errors
     /// [`LedgerError::NotHeld`] if it names nothing.
     pub async fn lease(&self, token: Token) -> Result<LeaseRecord, LedgerError> {
-        self.read(|mut tx| async move {
-            let row = sqlx::query_as::<_, (String, i64, String, String, Vec<i64>)>(
-                "-- schedule_lease
-                 SELECT l.campaign, c.segment_blocks, l.owner, l.worker,
+        let ledger = self.clone();
+        let serve = move |tokens: Vec<Token>| {
+            let ledger = ledger.clone();
+            async move { ledger.find_leases(&tokens).await }
+        };
+        self.gathered.leases.ask("", token, 1, serve).await
+    }
+
+    async fn find_leases(&self, tokens: &[Token]) -> Result<Vec<Answer<LeaseRecord>>, LedgerError> {
+        let sequences: &Vec<i64> = &tokens.iter().map(|token| token.sequence).collect();
+        let found = self.read(|mut tx| async move {
+            let rows = sqlx::query_as::<_, LeaseRow>(
+                "-- schedule_leases
+                 SELECT l.sequence, l.secret, l.campaign, c.segment_blocks, l.owner, l.worker,
                         (SELECT array_agg(o.segment ORDER BY o.segment) FROM loans o
                          WHERE o.lease = l.sequence)
                  FROM leases l JOIN campaigns c ON c.id = l.campaign
-                 WHERE l.sequence = $1 AND l.secret = $2",
+                 WHERE l.sequence = ANY ($1)",
             )
-            .bind(token.sequence)
-            .bind(token.secret.to_vec())
-            .fetch_optional(&mut *tx)
+            .bind(sequences)
+            .fetch_all(&mut *tx)
             .await?;
-            let (campaign, blocks, owner, worker, segments) =
-                row.ok_or(LedgerError::NotHeld(token))?;
-            Ok(LeaseRecord {
-                campaign,
-                segment_blocks: from_row(blocks)?,
-                owner,
-                worker,
-                segments: segments
-                    .into_iter()
-                    .map(from_row)
-                    .collect::<Result<_, _>>()?,
-            })
-        })
-        .await
+            let mut found = HashMap::new();
+            for (sequence, secret, campaign, blocks, owner, worker, segments) in rows {
+                let token = Token {
+                    sequence,
+                    secret: rows::secret(&secret)?,
+                };
+                let segments = segments.into_iter().map(from_row);
+                let lease = LeaseRecord {
+                    campaign,
+                    segment_blocks: from_row(blocks)?,
+                    owner,
+                    worker,
+                    segments: segments.collect::<Result<_, _>>()?,
+                };
+                found.insert(token, lease);
+            }
+            Ok(found)
+        });
+        let found = found.await?;
+        let answer = |token| {
+            found
+                .get(token)
+                .cloned()
+                .ok_or(LedgerError::NotHeld(*token))
+        };
+        Ok(tokens.iter().map(answer).collect())
     }
 
     /// The leases whose deadline has passed while they lend something, oldest first.

@@ -1,10 +1,37 @@
 //! Workers: who joined, when they were heard, what became of their work.
 
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use super::gather::Answer;
 use super::operator::{Deed, write_deed};
 use super::{PostgresLedger, now};
 use crate::leasing::Millis;
-use crate::ledger::rows::{Failure, from_row, to_row};
-use crate::ledger::{LedgerError, NewWorker, WorkerRecord, WorkerStanding};
+use crate::ledger::rows::{Failure, from_row, millis, to_row};
+use crate::ledger::{
+    AskingWorker, Heartbeat, LedgerError, NewWorker, Token, WorkerRecord, WorkerStanding,
+};
+
+/// A worker that says that it is alive.
+#[derive(Clone, Debug)]
+pub(super) struct Beat {
+    token: Token,
+    worker: String,
+    hold: Duration,
+}
+
+/// As [`Row`], and how many leases it holds.
+type AskingRow = (
+    String,
+    String,
+    bool,
+    String,
+    Option<i64>,
+    Option<i64>,
+    i64,
+    bool,
+    i64,
+);
 
 type Row = (
     String,
@@ -37,23 +64,72 @@ impl PostgresLedger {
     /// # Errors
     /// [`LedgerError::Storage`].
     pub async fn join_worker(&self, id: &str, new: &NewWorker) -> Result<bool, LedgerError> {
+        let ledger = self.clone();
+        let joiner = (id.to_owned(), new.clone());
+        let serve = move |joiners: Vec<(String, NewWorker)>| {
+            let ledger = ledger.clone();
+            async move { ledger.join_workers(&joiners).await }
+        };
+        self.gathered.joiners.ask("", joiner, 1, serve).await
+    }
+
+    async fn join_workers(
+        &self,
+        joiners: &[(String, NewWorker)],
+    ) -> Result<Vec<Answer<bool>>, LedgerError> {
         self.write(|mut tx, again| async move {
-            let at = now(&mut tx).await?;
-            let entered = sqlx::query(
+            let entered: HashSet<String> = sqlx::query_scalar::<_, String>(
                 "-- workers_insert
                  INSERT INTO workers (id, owner, credential, operator, build, joined_at, seen_at)
-                 VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT DO NOTHING",
+                 SELECT t.id, t.owner, t.credential, t.operator, t.build, $6, $6
+                 FROM unnest($1::text[], $2::text[], $3::text[], $4::boolean[], $5::text[])
+                      AS t (id, owner, credential, operator, build)
+                 ON CONFLICT DO NOTHING RETURNING id",
             )
-            .bind(id)
-            .bind(&new.owner)
-            .bind(&new.credential)
-            .bind(new.operator)
-            .bind(&new.build)
-            .bind(at)
-            .execute(&mut *tx)
-            .await?;
-            // Ids are drawn at random: one that an earlier attempt may have entered is ours.
-            Ok((tx, entered.rows_affected() == 1 || again))
+            .bind(
+                joiners
+                    .iter()
+                    .map(|(id, _)| id.as_str())
+                    .collect::<Vec<_>>(),
+            )
+            .bind(
+                joiners
+                    .iter()
+                    .map(|(_, new)| new.owner.as_str())
+                    .collect::<Vec<_>>(),
+            )
+            .bind(
+                joiners
+                    .iter()
+                    .map(|(_, new)| new.credential.as_deref())
+                    .collect::<Vec<_>>(),
+            )
+            .bind(
+                joiners
+                    .iter()
+                    .map(|(_, new)| new.operator)
+                    .collect::<Vec<_>>(),
+            )
+            .bind(
+                joiners
+                    .iter()
+                    .map(|(_, new)| new.build.as_str())
+                    .collect::<Vec<_>>(),
+            )
+            .bind(now(&mut tx).await?)
+            .fetch_all(&mut *tx)
+            .await?
+            .into_iter()
+            .collect();
+            // Ids are drawn at random: one that an earlier attempt may have entered is ours. Two of one turn
+            // with the same id are not both.
+            let mut told = HashSet::new();
+            let answers = joiners.iter().map(|(id, _)| {
+                let first = told.insert(id.as_str());
+                Ok(first && (entered.contains(id) || again))
+            });
+            let answers = answers.collect();
+            Ok((tx, answers))
         })
         .await
     }
@@ -81,24 +157,22 @@ impl PostgresLedger {
         .await
     }
 
-    /// How many leases a worker holds whose deadline has not passed.
+    /// Notes that an owner's worker was heard, as it asks for work, and what it told of itself. Returns what is
+    /// known of it, if there is one of this id, and how many leases it holds whose deadline has not passed. Of
+    /// another owner's worker nothing is noted.
     ///
     /// # Errors
     /// [`LedgerError::Storage`].
-    pub async fn leases_of(&self, id: &str) -> Result<u64, LedgerError> {
-        self.read(|mut tx| async move {
-            let leases = sqlx::query_scalar::<_, i64>(
-                "-- workers_leases
-                 SELECT count(*) FROM leases
-                 WHERE worker = $1 AND ended_at IS NULL AND deadline > $2",
-            )
-            .bind(id)
-            .bind(now(&mut tx).await?)
-            .fetch_one(&mut *tx)
-            .await?;
-            from_row(leases)
-        })
-        .await
+    pub async fn asking_worker(
+        &self,
+        asking: AskingWorker,
+    ) -> Result<Option<(WorkerRecord, u64)>, LedgerError> {
+        let ledger = self.clone();
+        let serve = move |asking: Vec<AskingWorker>| {
+            let ledger = ledger.clone();
+            async move { ledger.asking_workers(&asking).await }
+        };
+        self.gathered.asking.ask("", asking, 1, serve).await
     }
 
     /// How many leases of workers that joined with a credential go on.
@@ -121,33 +195,141 @@ impl PostgresLedger {
         .await
     }
 
-    /// Notes that a worker was heard, and what it told of itself.
+    async fn asking_workers(
+        &self,
+        asking: &[AskingWorker],
+    ) -> Result<Vec<Answer<Option<(WorkerRecord, u64)>>>, LedgerError> {
+        let ids: &Vec<&str> = &asking.iter().map(|one| one.id.as_str()).collect();
+        let found = self.write(|mut tx, _| async move {
+            let at = now(&mut tx).await?;
+            sqlx::query(
+                "-- workers_asking
+                 UPDATE workers SET seen_at = greatest(seen_at, $5),
+                                    threads = t.threads, speed = coalesce(t.speed, workers.speed)
+                 FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
+                      AS t (id, owner, threads, speed)
+                 WHERE workers.id = t.id AND workers.owner = t.owner AND workers.drained_at IS NULL",
+            )
+            .bind(ids)
+            .bind(asking.iter().map(|one| one.owner.as_str()).collect::<Vec<_>>())
+            .bind(asking.iter().map(|one| i64::from(one.threads)).collect::<Vec<_>>())
+            .bind(asking.iter().map(|one| one.speed.map(to_row)).collect::<Vec<_>>())
+            .bind(at)
+            .execute(&mut *tx)
+            .await?;
+            let rows = sqlx::query_as::<_, AskingRow>(
+                "-- workers_of_asking
+                 SELECT id, owner, operator, build, threads, speed, $2 - seen_at,
+                        drained_at IS NOT NULL,
+                        (SELECT count(*) FILTER (WHERE l.deadline > $2) FROM leases l
+                         WHERE l.worker = w.id AND l.ended_at IS NULL)
+                 FROM workers w WHERE id = ANY ($1)",
+            )
+            .bind(ids)
+            .bind(at)
+            .fetch_all(&mut *tx)
+            .await?;
+            let mut found = HashMap::new();
+            for (id, owner, operator, build, threads, speed, silent, drained, held) in rows {
+                let row = (id, owner, operator, build, threads, speed, silent, drained);
+                let worker = record(row)?;
+                found.insert(worker.id.clone(), (worker, from_row(held)?));
+            }
+            Ok((tx, found))
+        });
+        let found = found.await?;
+        let answers = asking.iter().map(|one| Ok(found.get(&one.id).cloned()));
+        Ok(answers.collect())
+    }
+
+    /// A worker says that it is alive and needs a lease: notes that it was heard, moves the deadline to `hold`
+    /// from now, and tells how the lease stands.
     ///
     /// # Errors
     /// [`LedgerError::Storage`].
-    pub async fn heard_worker(
+    pub async fn heartbeat(
         &self,
-        id: &str,
-        threads: Option<u32>,
-        speed: Option<u64>,
-    ) -> Result<(), LedgerError> {
-        self.write(|mut tx, _| async move {
+        token: Token,
+        worker: &str,
+        hold: Duration,
+    ) -> Result<Heartbeat, LedgerError> {
+        let ledger = self.clone();
+        let beat = Beat {
+            token,
+            worker: worker.to_owned(),
+            hold,
+        };
+        let serve = move |beats: Vec<Beat>| {
+            let ledger = ledger.clone();
+            async move { ledger.heartbeats(&beats).await }
+        };
+        self.gathered.beats.ask("", beat, 1, serve).await
+    }
+
+    async fn heartbeats(&self, beats: &[Beat]) -> Result<Vec<Answer<Heartbeat>>, LedgerError> {
+        let sequences: &Vec<i64> = &beats.iter().map(|beat| beat.token.sequence).collect();
+        let found = self.write(|mut tx, _| async move {
             let at = now(&mut tx).await?;
-            sqlx::query(
+            let drained: HashMap<String, bool> = sqlx::query_as::<_, (String, bool)>(
                 "-- workers_heard
-                 UPDATE workers SET seen_at = greatest(seen_at, $2),
-                                    threads = coalesce($3, threads), speed = coalesce($4, speed)
-                 WHERE id = $1",
+                 UPDATE workers SET seen_at = greatest(seen_at, $2) WHERE id = ANY ($1)
+                 RETURNING id, drained_at IS NOT NULL",
             )
-            .bind(id)
+            .bind(beats.iter().map(|beat| beat.worker.as_str()).collect::<Vec<_>>())
             .bind(at)
-            .bind(threads.map(i64::from))
-            .bind(speed.map(to_row))
-            .execute(&mut *tx)
-            .await?;
-            Ok((tx, ()))
-        })
-        .await
+            .fetch_all(&mut *tx)
+            .await?
+            .into_iter()
+            .collect();
+            // A cancelled campaign's leases are extended no more.
+            let extended: HashSet<i64> = sqlx::query_scalar::<_, i64>(
+                "-- leases_extend_all
+                 UPDATE leases SET deadline = $4 + told.hold
+                 FROM unnest($1::bigint[], $2::bytea[], $3::bigint[]) AS told (sequence, secret, hold)
+                 WHERE leases.sequence = told.sequence AND leases.secret = told.secret
+                   AND leases.ended_at IS NULL
+                   AND NOT EXISTS (SELECT 1 FROM campaigns c
+                                   WHERE c.id = leases.campaign AND c.state = 'cancelled')
+                 RETURNING leases.sequence",
+            )
+            .bind(sequences)
+            .bind(beats.iter().map(|beat| beat.token.secret.to_vec()).collect::<Vec<_>>())
+            .bind(beats.iter().map(|beat| millis(beat.hold)).collect::<Vec<_>>())
+            .bind(at)
+            .fetch_all(&mut *tx)
+            .await?
+            .into_iter()
+            .collect();
+            let cancelled: HashSet<i64> = if extended.len() == beats.len() {
+                HashSet::new()
+            } else {
+                sqlx::query_scalar::<_, i64>(
+                    "-- leases_cancelled
+                     SELECT l.sequence FROM leases l JOIN campaigns c ON c.id = l.campaign
+                     WHERE l.sequence = ANY ($1) AND c.state = 'cancelled'",
+                )
+                .bind(sequences)
+                .fetch_all(&mut *tx)
+                .await?
+                .into_iter()
+                .collect()
+            };
+            Ok((tx, (drained, extended, cancelled)))
+        });
+        let (drained, extended, cancelled) = found.await?;
+        let standing = |beat: &Beat| {
+            let sequence = beat.token.sequence;
+            if cancelled.contains(&sequence) {
+                Heartbeat::Cancelled
+            } else if !extended.contains(&sequence) {
+                Heartbeat::NotHeld
+            } else if drained.get(&beat.worker).copied().unwrap_or(false) {
+                Heartbeat::Drained
+            } else {
+                Heartbeat::Extended
+            }
+        };
+        Ok(beats.iter().map(|beat| Ok(standing(beat))).collect())
     }
 
     /// Lends a worker nothing more. Returns false if there is none of this id.

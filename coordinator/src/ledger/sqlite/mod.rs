@@ -162,6 +162,9 @@ impl Ledger for SqliteLedger {
         &self,
         submission: &Submission,
     ) -> Result<(CampaignRecord, Submitted), LedgerError> {
+        if submission.campaign.variant.is_made_up() {
+            return Err(LedgerError::MadeUp(submission.campaign.id()));
+        }
         self.at_home(
             async {
                 let mut tx = self.writing().await?;

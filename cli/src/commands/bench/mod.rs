@@ -1,14 +1,18 @@
-//! `kazoe bench`: how long each stage takes on this machine.
+//! `kazoe bench`: how long each stage takes on this machine, and what one coordinator can hold.
+
+mod cluster;
+mod crowd;
 
 use std::num::NonZero;
 use std::thread;
 use std::time::Duration;
 
+use clap::Subcommand;
 use kazoe_common::census::Arm;
 use kazoe_common::game::Variant;
 
-use super::run::threads;
 use crate::bench::{self, Findings, Part, Plan};
+use crate::commands::run::threads;
 use crate::ending::{Ending, Stop};
 use crate::output::{FormArgs, Output, tell};
 use crate::quantity;
@@ -28,14 +32,25 @@ use crate::variant;
 /// of bare arithmetic.
 ///
 /// An answer that is not the known one ends everything, with exit code 1.
+///
+/// What one coordinator can hold is measured by 'kazoe bench cluster'.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    subcommand_value_name = "WHAT",
+    after_help = "\
 Examples:
   kazoe bench                                 both games, about a minute
   kazoe bench shogi --seconds 10
   kazoe bench shogi --only pipeline --arm portable
-  kazoe bench --json > bench.json")]
+  kazoe bench --json > bench.json
+  kazoe bench cluster --help                  what one coordinator can hold"
+)]
 pub(super) struct Args {
+    #[command(subcommand)]
+    what: Option<What>,
+
     /// The game: shogi or minishogi [default: all, one after the other].
     #[arg(value_parser = variant::parse)]
     variant: Option<&'static Variant>,
@@ -77,6 +92,14 @@ pub(super) struct Args {
     form: FormArgs,
 }
 
+/// What else is measured.
+#[derive(Debug, Subcommand)]
+enum What {
+    Cluster(cluster::Args),
+    #[command(hide = true)]
+    Crowd(crowd::Args),
+}
+
 /// The longest time of a stage, an hour in seconds.
 const LONGEST: f64 = 3600.0;
 
@@ -116,6 +139,11 @@ fn arm(text: &str) -> Result<Arm, String> {
 
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        match &self.what {
+            Some(What::Cluster(cluster)) => return cluster.run(output),
+            Some(What::Crowd(crowd)) => return crowd.run(output),
+            None => {}
+        }
         signals::leave_at_once()?;
         let plan = self.plan();
         let games = match self.variant {

@@ -1,0 +1,70 @@
+//! A coordinator that is killed under load, and another in its place.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::company::Company;
+use super::coordinator::Coordinator;
+use super::findings::Recovery;
+use super::levels::per_second;
+use crate::output::tell;
+
+/// Results flow again when they did for so long: crowds tell twice a second.
+const WINDOW: Duration = Duration::from_secs(1);
+
+/// How often it is looked.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Kills the coordinator and starts another; results flowed at `rate` a second.
+///
+/// # Errors
+/// If something is refused, or nothing goes on.
+pub(super) async fn measure(
+    company: &mut Company,
+    coordinator: &mut Coordinator,
+    rate: f64,
+) -> Result<Recovery, String> {
+    tell("Killing the coordinator and starting another.");
+    company.begin_epoch();
+    let begun = Instant::now();
+    coordinator.replace()?;
+    // An answer of the old one may have been under way.
+    company.begin_epoch();
+    coordinator.wait(2).await?;
+    let listening = begun.elapsed();
+    let mut lately: VecDeque<(Instant, usize)> = VecDeque::new();
+    let mut flowing = None;
+    let mut heard = None;
+    company
+        .until("coming back", |company| {
+            let (now, results) = (Instant::now(), company.results());
+            if lately.back().is_none_or(|last| now - last.0 >= LOOK) {
+                lately.push_back((now, results));
+            }
+            while lately.get(1).is_some_and(|next| now - next.0 >= WINDOW) {
+                lately.pop_front();
+            }
+            if let Some(&(since, before)) = lately.front()
+                && now - since >= WINDOW
+                && flowing.is_none()
+            {
+                let new = u64::try_from(results - before).unwrap_or(u64::MAX);
+                if per_second(new, now - since) >= 0.9 * rate {
+                    flowing = Some(begun.elapsed());
+                }
+            }
+            if heard.is_none() && company.heard() >= company.workers() {
+                heard = Some(begun.elapsed());
+            }
+            flowing.is_some() && heard.is_some()
+        })
+        .await?;
+    Ok(Recovery {
+        rate,
+        listening,
+        flowing: flowing.unwrap_or_default(),
+        heard: heard.unwrap_or_default(),
+    })
+}

@@ -1,0 +1,176 @@
+//! `kazoe bench cluster`: what it starts works and is audited, and nothing of it is left. How fast it was is
+//! nobody's business.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::house::House;
+use crate::server::Server;
+
+/// A folder for temporary files, which PostgreSQL's account may pass through.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+fn bench(folder: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kazoe"));
+    command
+        .args(["bench", "cluster"])
+        .args(arguments)
+        .env("TMPDIR", folder.path())
+        // What is configured for another coordinator is none of its business.
+        .env("KAZOE_COORDINATOR", "http://127.0.0.1:1")
+        .stdin(Stdio::null());
+    command
+}
+
+/// Nothing is left: no file, and no process that has one open there.
+fn assert_nothing_left(folder: &TempDir) {
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+    let name = folder.path().display().to_string();
+    for process in fs::read_dir("/proc").unwrap().flatten() {
+        let words = fs::read_to_string(process.path().join("cmdline")).unwrap_or_default();
+        assert!(!words.contains(&name), "{words}");
+    }
+}
+
+#[track_caller]
+fn document(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_small_crowd_is_held_audited_and_gone() {
+    let folder = folder();
+    let small = [
+        "--workers",
+        "5,20",
+        "--rate",
+        "40",
+        "--seconds",
+        "2",
+        "--segments",
+        "60",
+    ];
+    let ran = bench(&folder, &[&small[..], &["--json"]].concat()).output();
+    let found = document(&ran.unwrap());
+    assert_eq!(found["version"], 1);
+    let levels = found["levels"].as_array().unwrap();
+    assert_eq!(levels.len(), 2);
+    for (level, workers) in levels.iter().zip([5, 20]) {
+        for field in ["workers", "joined", "heard"] {
+            assert_eq!(level[field], workers, "{field}: {level}");
+        }
+        assert!(level["joining"]["join"]["calls"].as_u64().unwrap() > 0);
+        assert!(level["load"]["calls"]["deliver"]["calls"].as_u64().unwrap() > 0);
+        assert_eq!(level["load"]["failed"], serde_json::json!({}));
+        for who in ["coordinator", "postgres", "simulated_workers"] {
+            assert!(level[who]["memory"].as_u64().unwrap() > 1_000_000, "{who}");
+        }
+    }
+    let recovery = &found["recovery"];
+    let listening = recovery["listening"].as_f64().unwrap();
+    for later in ["results_flow", "every_worker_heard"] {
+        assert!(recovery[later].as_f64().unwrap() >= listening, "{recovery}");
+    }
+    let looks = found["looks"].as_array().unwrap();
+    assert_eq!(looks.len(), 3);
+    for look in looks {
+        assert!(look["segments"].as_u64().unwrap() >= 60);
+        assert_eq!(
+            (&look["watch"]["calls"], &look["report"]["calls"]),
+            (&10.into(), &10.into())
+        );
+    }
+    let audit = &found["audit"];
+    let count = |field: &str| audit[field].as_u64().unwrap();
+    assert!(count("acknowledged") >= count("accepted"), "{audit}");
+    assert!(
+        count("accepted") >= count("prefix") && count("accepted") >= 60,
+        "{audit}"
+    );
+    assert_nothing_left(&folder);
+}
+
+#[test]
+fn an_interrupt_ends_what_it_started() {
+    let folder = folder();
+    let mut running = bench(
+        &folder,
+        &["--workers", "5", "--rate", "10", "--seconds", "600"],
+    )
+    .stdout(Stdio::null())
+    .stderr(Stdio::piped())
+    .spawn()
+    .unwrap();
+    let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
+    let measuring = lines.any(|line| line.unwrap().contains("measuring"));
+    assert!(measuring, "it ended");
+    let signal = Command::new("kill")
+        .args(["-INT", &running.id().to_string()])
+        .status();
+    assert!(signal.unwrap().success());
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert_eq!(running.wait().unwrap().code(), Some(130), "{rest:?}");
+    assert!(rest.last().unwrap().starts_with("Interrupted"), "{rest:?}");
+    assert_nothing_left(&folder);
+}
+
+/// Where somebody counts, nothing is made up; and a database that was made up is no coordinator's.
+#[tokio::test]
+async fn a_database_with_a_campaign_is_refused() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let coordinator = house.coordinator();
+    house.ask(&["submit", "minishogi", "--samples", "4096"]);
+    drop(coordinator);
+    let url = house.path("runtime.url");
+    let on_it = ["--database-url-file", url.to_str().unwrap()];
+    let small = [
+        "--workers",
+        "2",
+        "--rate",
+        "10",
+        "--seconds",
+        "1",
+        "--segments",
+        "1",
+    ];
+    let folder = folder();
+    let refused = bench(&folder, &on_it).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("holds campaigns that are counted"), "{said}");
+
+    let empty = House::new(&server).await;
+    let url = empty.path("runtime.url");
+    let on_it = ["--database-url-file", url.to_str().unwrap()];
+    let found = document(
+        &bench(&folder, &[&small[..], &on_it, &["--json"]].concat())
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(
+        found["levels"][0]["postgres"],
+        Value::Null,
+        "its server is another's"
+    );
+    assert_nothing_left(&folder);
+    let again = bench(&folder, &on_it).output().unwrap();
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(said.contains("has a campaign already"), "{said}");
+    let refused = empty.run(&["coordinator", "--database-url-file", url.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("holds made-up tallies"), "{said}");
+}
