@@ -116,6 +116,15 @@ fn audit_share(text: &str) -> Result<u32, String> {
     Ok(millionths.max(1))
 }
 
+/// Ends this process when nobody holds its standard input any more: it is led by a bench, which has ended.
+fn leave_with_the_bench() {
+    std::thread::spawn(|| {
+        // That it can't be read is the end of it as well.
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        std::process::exit(0);
+    });
+}
+
 /// How many connections may wait to be taken: after a restart all workers come back within seconds.
 const BACKLOG: u32 = 16_384;
 
@@ -146,6 +155,9 @@ impl Args {
             limits: self.limits.limits(),
         };
         let leave = signals::hear()?;
+        if self.made_up {
+            leave_with_the_bench();
+        }
         tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()

@@ -115,7 +115,8 @@ fn spawn(listen: &str, database: &Path, log: &Path) -> Result<Child, String> {
         .args(["coordinator", "--made-up", "--log-level", "info"])
         .args(["--listen", listen, "--database-url-file"])
         .arg(database)
-        .stdin(Stdio::null())
+        // It leaves when this end is closed, however this program ends.
+        .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(file)
         .spawn()

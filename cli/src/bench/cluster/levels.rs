@@ -70,6 +70,10 @@ pub(super) async fn measure(
         crowds: used(before.crowds, after.crowds, load.time),
         load,
     };
+    tell(format_args!(
+        "{workers} workers: {:.0} results a second, {:.0} leases a second.",
+        level.load.results, level.load.leases
+    ));
     Ok(level)
 }
 

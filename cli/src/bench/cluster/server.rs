@@ -1,6 +1,7 @@
 //! A PostgreSQL server of the bench's own, in a folder that goes with it.
 
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -29,10 +30,20 @@ const SETTINGS: [&str; 5] = [
     "max_wal_size=4GB",
 ];
 
+/// Waits until nobody holds its standard input any more, which is when this program has ended, however that
+/// was; then ends the server and removes its folder, if they are still there.
+const WATCHER: &str = r#"
+    cat >/dev/null
+    [ -d "$2" ] || exit 0
+    kill -QUIT "$1" 2>/dev/null
+    for _ in 1 2 3 4 5 6 7 8 9 10; do rm -rf "$2" 2>/dev/null && exit 0; sleep 0.5; done
+"#;
+
 /// A server that runs, and its folder. Dropping it ends it and removes everything.
 pub(super) struct Server {
     child: Child,
     folder: TempDir,
+    watcher: Option<Child>,
 }
 
 impl Server {
@@ -80,7 +91,19 @@ impl Server {
             .stderr(log)
             .spawn()
             .map_err(|error| format!("postgres: {error}"))?;
-        let mut server = Server { child, folder };
+        let watcher = Command::new("sh")
+            .args(["-c", WATCHER, "watcher", &child.id().to_string()])
+            .arg(folder.path())
+            .current_dir("/")
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .spawn()
+            .ok();
+        let mut server = Server {
+            child,
+            folder,
+            watcher,
+        };
         server.prepare().await?;
         Ok(server)
     }
@@ -151,6 +174,17 @@ impl Drop for Server {
             let _ = kill_process(pid, Signal::QUIT);
         }
         let _ = self.child.wait();
+        // Backends may take a moment longer than their parent.
+        for _ in 0..10 {
+            if fs::remove_dir_all(self.folder.path()).is_ok() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        if let Some(mut watcher) = self.watcher.take() {
+            drop(watcher.stdin.take());
+            let _ = watcher.wait();
+        }
     }
 }
 
@@ -185,7 +219,6 @@ impl Account {
 
     /// A program, in a group of its own: Ctrl-C is for the bench, which ends it.
     fn command(&self, program: &Path) -> Command {
-        use std::os::unix::process::CommandExt;
         let mut command = Command::new(program);
         if let Some((user, group)) = self.0 {
             command.uid(user).gid(group);
