@@ -20,6 +20,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let files = protox::compile(FILES, ["."])?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
     fs::write(out.join("kazoe.bin"), files.encode_to_vec())?;
+    let mut config = tonic_prost_build::Config::new();
+    // By its name a message is known when it is to be weighed.
+    config.enable_type_names();
     tonic_prost_build::configure()
         // Who connects chooses how; the generated clients take any channel.
         .build_transport(false)
@@ -30,6 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "kazoe.v1.CreateTokenResponse",
         ])
         .enum_attribute("kazoe.v1.DeliverRequest.step", "#[derive(Debug)]")
-        .compile_fds(files)?;
+        .codec_path("crate::codec::Careful")
+        .compile_fds_with_config(files, config)?;
     Ok(())
 }

@@ -23,6 +23,7 @@ mod place;
 
 #[cfg(feature = "failpoints")]
 mod failpoints;
+mod limits;
 mod logging;
 mod names;
 mod progress;

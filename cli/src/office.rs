@@ -25,7 +25,12 @@ const MOST_BYTES: usize = 256 << 20;
 #[command(next_help_heading = "A coordinator")]
 pub(crate) struct OfficeArgs {
     /// The coordinator's address: http://HOST:7273, or https://HOST:7273 with TLS.
-    #[arg(long = "coordinator", value_name = "URL", env = "KAZOE_COORDINATOR")]
+    #[arg(
+        long = "coordinator",
+        value_name = "URL",
+        env = "KAZOE_COORDINATOR",
+        hide_env_values = true
+    )]
     url: Option<String>,
 
     /// A file whose first line is the token that the operator gave out.
@@ -44,8 +49,8 @@ pub(crate) struct OfficeArgs {
     #[arg(long, value_name = "FILE", env = "KAZOE_KEY_FILE")]
     key_file: Option<PathBuf>,
 
-    /// The proxy to go through: http://[USER:PASSWORD@]HOST:PORT. Without it https:// heeds HTTPS_PROXY and
-    /// NO_PROXY.
+    /// The proxy to go through: http://HOST:PORT or http://USER:PASSWORD@HOST:PORT. Without it https://
+    /// heeds HTTPS_PROXY and NO_PROXY.
     #[arg(long, value_name = "URL", env = "KAZOE_PROXY", hide_env_values = true)]
     proxy: Option<Secret>,
 }

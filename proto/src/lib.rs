@@ -33,6 +33,12 @@ pub mod work;
 
 pub mod admin;
 
+pub mod later;
+
+pub mod weight;
+
+pub mod codec;
+
 mod invalid;
 
 pub use invalid::Invalid;

@@ -312,6 +312,13 @@ pub fn token_of(message: &v1::DeliverRequest) -> Result<Token, Invalid> {
     Token::parse("token", &message.token)
 }
 
+/// Whether a message under a lease hands in tallies; if not it is short.
+#[must_use]
+pub const fn has_tallies(message: &v1::DeliverRequest) -> bool {
+    use v1::deliver_request::Step;
+    matches!(message.step, Some(Step::Finished(_)))
+}
+
 /// What a worker says in a message under a lease.
 ///
 /// # Errors

@@ -24,6 +24,8 @@ pub mod link;
 
 pub mod proxy;
 
+mod tunnel;
+
 pub mod patience;
 
 pub mod remote;

@@ -9,7 +9,8 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Request, Status};
 
-use crate::proxy::{Proxy, Tunnel};
+use crate::proxy::Proxy;
+use crate::tunnel::Tunnel;
 
 /// The longest that a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -55,7 +56,7 @@ impl Default for Link {
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Link")
-            .field("url", &self.url)
+            .field("url", &shown(&self.url))
             .field("token", &self.token.as_ref().map(|_| "..."))
             .field("proxy", &self.proxy)
             .finish_non_exhaustive()
@@ -69,13 +70,17 @@ impl Link {
     /// If the address, a certificate or the token cannot be one.
     pub fn open(&self) -> Result<Wire, LinkError> {
         let bearer = Bearer::new(self.token.as_deref())?;
+        let wrong = || LinkError::Address(shown(&self.url).to_owned());
+        if has_more_than_a_place(&self.url) {
+            return Err(LinkError::Secret(shown(&self.url).to_owned()));
+        }
         let secure = self.url.starts_with("https://");
         if !secure && !self.url.starts_with("http://") {
-            return Err(LinkError::Address(self.url.clone()));
+            return Err(wrong());
         }
         let endpoint = Endpoint::from_shared(self.url.clone());
         let mut endpoint = endpoint
-            .map_err(|_| LinkError::Address(self.url.clone()))?
+            .map_err(|_| wrong())?
             .connect_timeout(self.patience())
             .http2_keep_alive_interval(self.silence / 3)
             .keep_alive_timeout(self.silence / 3)
@@ -106,6 +111,18 @@ impl Link {
     fn patience(&self) -> Duration {
         CONNECT.min(self.silence / 3)
     }
+}
+
+/// Whether an address says more than where: a name, a password, a query. None of it is used, and it may be
+/// secret.
+fn has_more_than_a_place(url: &str) -> bool {
+    url.contains(['@', '?', '#'])
+}
+
+/// An address without what may be secret in it.
+fn shown(url: &str) -> &str {
+    let place = url.split(['?', '#']).next().unwrap_or_default();
+    place.rsplit('@').next().unwrap_or_default()
 }
 
 /// Shows the token with each request.
@@ -141,6 +158,8 @@ impl Interceptor for Bearer {
 pub enum LinkError {
     /// The text is no address.
     Address(String),
+    /// The address holds a name, a password or a query; this is the rest of it.
+    Secret(String),
     /// The certificates make no sense.
     Tls(tonic::transport::Error),
     /// The token has characters that none has.
@@ -154,6 +173,10 @@ impl fmt::Display for LinkError {
                 f,
                 "`{url}` is not the address of a coordinator; it looks like http://HOST:7273, or \
                  https://HOST:7273 with TLS"
+            ),
+            LinkError::Secret(place) => write!(
+                f,
+                "the coordinator's address holds a name, a password or a query, which nobody reads: write                  it without ({place}), and give the token with --token-file"
             ),
             LinkError::Tls(error) => write!(f, "the certificates cannot be used: {error:?}"),
             LinkError::Token => write!(
@@ -181,6 +204,28 @@ mod tests {
         let bearer = Bearer::new(link.token.as_deref()).unwrap();
         assert!(!format!("{bearer:?}").contains("hush"), "{bearer:?}");
         assert!(matches!(Bearer::new(Some("a\nb")), Err(LinkError::Token)));
+    }
+
+    #[test]
+    fn a_secret_in_an_address_is_refused_and_not_repeated() {
+        for url in [
+            "http://me:hush@host:1",
+            "htp://me:hush@host:1",
+            "https://hush@host:1",
+            "http://host:1?token=hush",
+            "http://host:1/#hush",
+        ] {
+            let link = Link {
+                url: url.to_owned(),
+                ..Link::default()
+            };
+            let error = link.open().unwrap_err();
+            assert!(matches!(error, LinkError::Secret(_)), "{url}: {error:?}");
+            for printed in [error.to_string(), format!("{error:?} {link:?}")] {
+                assert!(!printed.contains("hush"), "{printed}");
+                assert!(printed.contains("host:1"), "{printed}");
+            }
+        }
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! Which refusals pass, and how long to wait: a coordinator may be away for hours.
+//! Which refusals pass, and how long to wait: a coordinator may be away for hours, or have too much to do
+//! and say when to ask again.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use kazoe_proto::later::pushback;
 use tonic::{Code, Status};
 use tracing::{info, warn};
 
@@ -64,14 +66,19 @@ impl Patience {
             return Err(status);
         }
         let (since, tries) = self.away.unwrap_or((Instant::now(), 0));
+        let told = pushback(&status);
         if tries == 0 {
-            warn!(
-                why = status.message(),
-                "the coordinator does not answer; trying again until it does"
-            );
+            let why = status.message();
+            match told {
+                Some(_) => warn!(why, "the coordinator has too much to do; waiting as told"),
+                None => warn!(
+                    why,
+                    "the coordinator does not answer; trying again until it does"
+                ),
+            }
         }
         self.away = Some((since, tries.saturating_add(1)));
-        let until = Instant::now() + jittered(tries);
+        let until = Instant::now() + pause(told, tries);
         let before = self.stop.order();
         while Instant::now() < until && self.stop.order() == before {
             tokio::time::sleep(LOOK).await;
@@ -81,6 +88,12 @@ impl Patience {
         }
         Ok(())
     }
+}
+
+/// How long to wait: as long as one was told and a random part more, so that not all who were sent away
+/// together come back together.
+fn pause(told: Option<Duration>, tries: u32) -> Duration {
+    told.unwrap_or_default() + jittered(tries)
 }
 
 /// A random part of the longest wait after so many failures, a tenth at least.
@@ -104,6 +117,16 @@ mod tests {
             let most = FIRST.saturating_mul(1 << tries.min(12)).min(LONGEST);
             let wait = jittered(tries);
             assert!(wait <= most && wait >= most / 10, "{tries}: {wait:?}");
+        }
+    }
+
+    #[test]
+    fn who_is_told_when_to_ask_again_waits_at_least_so_long() {
+        let status = kazoe_proto::later::later("busy", Duration::from_secs(7));
+        assert!(passes(&status));
+        for tries in 0..40 {
+            let wait = pause(pushback(&status), tries);
+            assert!(wait > Duration::from_secs(7) && wait <= Duration::from_secs(7) + LONGEST);
         }
     }
 

@@ -8,14 +8,15 @@ use std::time::Duration;
 use kazoe_coordinator::ledger::Service;
 use kazoe_coordinator::service::door::Door;
 use kazoe_coordinator::service::serve::{is_local, serve};
-use kazoe_coordinator::service::{Coordinator, Settings};
+use kazoe_coordinator::service::{Coordinator, Settings, tls};
 use kazoe_worker::proof;
 use tokio::net::TcpListener;
-use tonic::transport::{Certificate, Identity, ServerTlsConfig};
+use tokio_rustls::TlsAcceptor;
 use tracing::{info, warn};
 
 use crate::database::DatabaseArgs;
 use crate::ending::{Ending, Stop};
+use crate::limits::LimitArgs;
 use crate::logging::LogArgs;
 use crate::settings::{Settings as Said, SettingsArgs};
 use crate::{signals, span};
@@ -86,6 +87,9 @@ pub(super) struct Args {
     rhythm: Duration,
 
     #[command(flatten)]
+    limits: LimitArgs,
+
+    #[command(flatten)]
     log: LogArgs,
 
     #[command(flatten)]
@@ -112,12 +116,14 @@ impl Args {
         self.check()?;
         let tls = self.tls()?;
         self.log.begin(said);
+        self.limits.prepare();
         let settings = Settings {
             hold: self.hold,
             lease: self.lease,
             audit_millionths: self.audit,
             rhythm: self.rhythm,
             known: proof::known().map_err(Stop::failed)?,
+            limits: self.limits.limits(),
         };
         let leave = signals::hear()?;
         tokio::runtime::Builder::new_multi_thread()
@@ -160,7 +166,7 @@ impl Args {
         Ok(())
     }
 
-    fn tls(&self) -> Result<Option<ServerTlsConfig>, Stop> {
+    fn tls(&self) -> Result<Option<TlsAcceptor>, Stop> {
         let read = |path: &PathBuf| {
             std::fs::read(path)
                 .map_err(|error| Stop::failed(format_args!("{}: {error}", path.display())))
@@ -168,18 +174,16 @@ impl Args {
         let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else {
             return Ok(None);
         };
-        let identity = Identity::from_pem(read(certificate)?, read(key)?);
-        let tls = ServerTlsConfig::new().identity(identity);
-        Ok(Some(match &self.tls_client_ca {
-            Some(authority) => tls.client_ca_root(Certificate::from_pem(read(authority)?)),
-            None => tls,
-        }))
+        let authorities = self.tls_client_ca.as_ref().map(read).transpose()?;
+        tls::acceptor(&read(certificate)?, &read(key)?, authorities.as_deref())
+            .map(Some)
+            .map_err(Stop::usage)
     }
 
     async fn lead(
         &self,
         settings: Settings,
-        tls: Option<ServerTlsConfig>,
+        tls: Option<TlsAcceptor>,
         leave: signals::Heard,
     ) -> Result<Ending, Stop> {
         let ledger = self.database.connect().await?;
@@ -200,8 +204,7 @@ impl Args {
             "coordinator ready"
         );
         let coordinator = Arc::new(Coordinator::new(ledger, door, settings));
-        let served = serve(coordinator, listener, tls, leave.wait()).await;
-        served.map_err(|error| Stop::failed(format_args!("serving failed: {error:?}")))?;
+        serve(coordinator, listener, tls, leave.wait()).await;
         info!("left");
         Ok(Ending::Done)
     }

@@ -10,12 +10,10 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 use config::{Config, ConfigError, Environment, File, FileFormat, Value, ValueKind};
 
+use super::environment::{Variables, variables, warnings};
 use super::key::Key;
 use super::{Origin, Said, guess};
 use crate::ending::Stop;
-
-/// An environment.
-pub(crate) type Variables = BTreeMap<String, String>;
 
 /// The settings of the programs, and which variables any command knows.
 #[derive(Debug, Default)]
@@ -218,58 +216,6 @@ fn why<'a>(
     } else {
         format!("expected {}", names.join(", "))
     })
-}
-
-/// The variables of these settings as [`Environment`] reads them, and which variable it was. Empty ones
-/// are as if they were not there.
-fn variables(
-    keys: &[Key],
-    environment: &Variables,
-) -> Result<(Variables, BTreeMap<Key, String>), Stop> {
-    let mut found = (Variables::new(), BTreeMap::new());
-    for key in keys {
-        let names = key.variables();
-        let value = |name: &String| environment.get(name).filter(|value| !value.is_empty());
-        let (name, value) = match (value(&names.nested), value(&names.plain)) {
-            (Some(nested), Some(plain)) if nested != plain => {
-                return Err(Stop::usage(format_args!(
-                    "{} and {} are two names of one setting and say different things",
-                    names.nested, names.plain
-                )));
-            }
-            (Some(value), _) => (&names.nested, value),
-            (None, Some(value)) => (&names.plain, value),
-            (None, None) => continue,
-        };
-        found.1.insert(key.clone(), name.clone());
-        found.0.insert(names.nested.clone(), value.clone());
-    }
-    Ok(found)
-}
-
-/// A line for each variable that is nearly one of ours, and one for all others that begin as ours do:
-/// Kubernetes makes such ones.
-fn warnings(known: &[String], environment: &Variables) -> Vec<String> {
-    let strip = |name: &'_ str| name.strip_prefix("KAZOE_").map(str::to_owned);
-    let mut warnings = Vec::new();
-    let mut strange = Vec::new();
-    for name in environment.keys().filter(|name| !known.contains(name)) {
-        let Some(rest) = strip(name) else { continue };
-        let rests = known.iter().filter_map(|name| name.strip_prefix("KAZOE_"));
-        match guess::nearest(&rest, rests) {
-            Some(meant) => warnings.push(format!(
-                "the variable {name} is unknown and ignored; did you mean KAZOE_{meant}?"
-            )),
-            None => strange.push(name.as_str()),
-        }
-    }
-    if !strange.is_empty() {
-        warnings.push(format!(
-            "unknown variables are ignored: {}",
-            strange.join(", ")
-        ));
-    }
-    warnings
 }
 
 /// All values with their paths; an empty table counts as one, so that its name is looked at.

@@ -2,10 +2,11 @@
 //! below what is typed.
 //!
 //! Every flag of such a command is a setting and needs no line here: its name in a file and its variables
-//! follow from the flag ([`key`]). [`layers`] reads the file and the environment; what they say becomes
+//! follow from the flag ([`key`]). [`layers`] reads the file and the [`environment`]; what they say becomes
 //! the default of the flag, so that one parser reads a value wherever it comes from. [`guess`] knows what
-//! was perhaps meant, [`mask`] what nobody may see, and [`print`] shows the result.
+//! was perhaps meant, [`mask`] what nobody may see, and [`mod@print`] shows the result.
 
+mod environment;
 mod guess;
 mod key;
 mod layers;
@@ -21,8 +22,8 @@ use tracing::warn;
 
 use crate::completion;
 use crate::ending::Stop;
+pub(crate) use environment::Variables;
 use key::Key;
-pub(crate) use layers::Variables;
 use layers::{Known, Layers};
 
 /// Where the settings come from, and whether they are only shown.

@@ -51,6 +51,51 @@ fn tampered(place: &Place, file: &str) -> String {
 }
 
 #[test]
+fn whoever_reads_leaves_nothing_beside_the_database() {
+    let place = Place::new();
+    exported(&place);
+    let files = || {
+        let files = fs::read_dir(place.0.path()).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    };
+    let before = files();
+    assert!(
+        !before.iter().any(|name| name.ends_with("-wal")),
+        "{before:?}"
+    );
+    let database = place.0.path().join("kazoe.db");
+    let bytes = fs::read(&database).unwrap();
+    for command in ["campaigns", "report", "verify", "export"] {
+        let ran = place.kazoe(&[command]);
+        assert_eq!(ran.code, Some(0), "{command}: {}", ran.stderr);
+        assert_eq!(files(), before, "{command}");
+    }
+    assert_eq!(fs::read(&database).unwrap(), bytes);
+}
+
+#[test]
+fn what_nobody_is_at_is_unfinished() {
+    let place = Place::new();
+    exported(&place);
+    let state = |place: &Place| {
+        let listed = place.kazoe(&["campaigns"]).silent();
+        listed.trim_end().rsplit('\t').next().unwrap().to_owned()
+    };
+    assert_eq!(state(&place), "complete");
+    let mut run = place.command(&["run", "--samples", "400M", "--segment", "1"]);
+    let mut child = run.stderr(std::process::Stdio::null()).spawn().unwrap();
+    while state(&place) == "complete" {
+        assert_eq!(child.try_wait().unwrap(), None);
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(state(&place), "unfinished");
+}
+
+#[test]
 fn reports_read_as_written() {
     let place = Place::new();
     exported(&place);

@@ -34,10 +34,13 @@ impl Process {
         self.child.wait().unwrap();
     }
 
+    /// Its number.
+    pub(crate) fn id(&self) -> String {
+        self.child.id().to_string()
+    }
+
     pub(crate) fn signal(&self, signal: &str) {
-        let sent = Command::new("kill")
-            .args([signal, &self.child.id().to_string()])
-            .status();
+        let sent = Command::new("kill").args([signal, &self.id()]).status();
         assert!(sent.unwrap().success());
     }
 

@@ -1,6 +1,7 @@
 //! A coordinator on PostgreSQL and workers, as processes of the binary: whatever is killed, a campaign
 //! ends with the digest that one process gets.
 
+mod authority;
 mod by_hand;
 mod campaign;
 mod clocks;

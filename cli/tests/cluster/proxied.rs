@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
+use crate::authority::Authority;
 use crate::house::{House, until};
-use crate::secure::Authority;
 use crate::server::Server;
 
 /// A name that no resolver knows.

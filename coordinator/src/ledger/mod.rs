@@ -27,6 +27,7 @@ use crate::leasing::{Millis, Verdict};
 
 pub use campaigns::{CampaignRecord, Pace, SelfTest, Service, Submission, Submitted};
 pub use lease::{Delivery, Lease, Lent, Token, TokenError, Who};
+pub(crate) use postgres::CONNECTIONS;
 pub use postgres::{ConnectError, PostgresLedger};
 pub use registry::{
     Credential, LeaseRecord, NewWorker, Overdue, Queued, Role, SecretHash, Whose, WorkerRecord,

@@ -15,8 +15,9 @@ use tonic::{Request, Response, Status};
 use tracing::info;
 
 use super::Coordinator;
-use super::door::{Caller, MintError, Right, mint};
+use super::door::{Caller, MintError, Right, allowed, mint};
 use super::refusal::status;
+use super::turns::Turn;
 use crate::leasing::Verdict;
 use crate::ledger::{Ledger, Role, Who, Whose, WorkerStanding};
 use crate::wire;
@@ -26,8 +27,11 @@ use crate::wire;
 pub(super) struct AdminService(pub(super) Arc<Coordinator>);
 
 impl AdminService {
-    async fn admit<T>(&self, request: &Request<T>, right: Right) -> Result<Caller, Status> {
-        self.0.door.admit(&self.0.ledger, request, right).await
+    /// Who calls, and a turn.
+    async fn admit<T>(&self, request: &Request<T>, right: Right) -> Result<(Caller, Turn), Status> {
+        let caller = allowed(request, right)?;
+        let turn = self.0.question_turn(caller.token()).await?;
+        Ok((caller, turn))
     }
 }
 
@@ -37,7 +41,7 @@ impl Admin for AdminService {
         &self,
         request: Request<WorkersRequest>,
     ) -> Result<Response<WorkersResponse>, Status> {
-        self.admit(&request, Right::Look).await?;
+        let (_, _turn) = self.admit(&request, Right::Look).await?;
         let workers = self.0.ledger.workers().await;
         let workers = workers.map_err(|error| status(&error))?;
         let workers: Vec<_> = workers.into_iter().map(worker).collect();
@@ -48,7 +52,7 @@ impl Admin for AdminService {
         &self,
         request: Request<PurgeRequest>,
     ) -> Result<Response<PurgeResponse>, Status> {
-        let caller = self.admit(&request, Right::Operate).await?;
+        let (caller, _turn) = self.admit(&request, Right::Operate).await?;
         let purge = messages::purge(request.into_inner())?;
         let whose = match purge.whose {
             messages::Whose::Worker(worker) => Whose::Worker(worker),
@@ -74,7 +78,7 @@ impl Admin for AdminService {
         &self,
         request: Request<ResolveRequest>,
     ) -> Result<Response<ResolveResponse>, Status> {
-        let caller = self.admit(&request, Right::Operate).await?;
+        let (caller, _turn) = self.admit(&request, Right::Operate).await?;
         let message = request.into_inner();
         let id = messages::resolved_campaign(&message)?;
         let ledger = &self.0.ledger;
@@ -108,7 +112,7 @@ impl Admin for AdminService {
         &self,
         request: Request<ImportRequest>,
     ) -> Result<Response<ImportResponse>, Status> {
-        let caller = self.admit(&request, Right::Operate).await?;
+        let (caller, _turn) = self.admit(&request, Right::Operate).await?;
         let import = messages::import(request.into_inner())?;
         let id = &import.campaign;
         let ledger = &self.0.ledger;
@@ -144,7 +148,7 @@ impl Admin for AdminService {
         &self,
         request: Request<RetryRequest>,
     ) -> Result<Response<RetryResponse>, Status> {
-        let caller = self.admit(&request, Right::Operate).await?;
+        let (caller, _turn) = self.admit(&request, Right::Operate).await?;
         let (id, segment) = messages::retry(request.into_inner())?;
         let was_set_aside = self.0.ledger.retry(&id, segment, &caller.owner).await;
         let was_set_aside = was_set_aside.map_err(|error| status(&error))?;
@@ -155,7 +159,7 @@ impl Admin for AdminService {
         &self,
         request: Request<DrainRequest>,
     ) -> Result<Response<DrainResponse>, Status> {
-        let caller = self.admit(&request, Right::Operate).await?;
+        let (caller, _turn) = self.admit(&request, Right::Operate).await?;
         let worker = messages::drained(request.into_inner())?;
         let known = self.0.ledger.drain_worker(&worker, &caller.owner).await;
         if !known.map_err(|error| status(&error))? {
@@ -170,7 +174,7 @@ impl Admin for AdminService {
         &self,
         request: Request<CreateTokenRequest>,
     ) -> Result<Response<CreateTokenResponse>, Status> {
-        let caller = self.admit(&request, Right::Operate).await?;
+        let (caller, _turn) = self.admit(&request, Right::Operate).await?;
         let (owner, role) = messages::new_token(request.into_inner())?;
         let role = match role {
             messages::Role::Viewer => Role::Viewer,
@@ -200,7 +204,7 @@ impl Admin for AdminService {
         &self,
         request: Request<ListTokensRequest>,
     ) -> Result<Response<ListTokensResponse>, Status> {
-        self.admit(&request, Right::Operate).await?;
+        let (_, _turn) = self.admit(&request, Right::Operate).await?;
         let credentials = self.0.ledger.credentials().await;
         let credentials = credentials.map_err(|error| status(&error))?;
         let credentials = credentials.into_iter().map(|one| messages::Credential {
@@ -222,7 +226,7 @@ impl Admin for AdminService {
         &self,
         request: Request<RevokeTokenRequest>,
     ) -> Result<Response<RevokeTokenResponse>, Status> {
-        let caller = self.admit(&request, Right::Operate).await?;
+        let (caller, _turn) = self.admit(&request, Right::Operate).await?;
         let id = messages::revoked(request.into_inner())?;
         let revoked = self.0.ledger.revoke_credential(&id, &caller.owner).await;
         if !revoked.map_err(|error| status(&error))? {
@@ -230,6 +234,8 @@ impl Admin for AdminService {
                 "no token `{id}` is good; `kazoe token list` lists them"
             )));
         }
+        // It is good for nothing from the next message on.
+        self.0.keyring.reread().await?;
         info!(token = id, by = caller.owner, "token revoked");
         Ok(Response::new(RevokeTokenResponse {}))
     }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kazoe_common::census::Witness;
+use kazoe_common::census::{Cut, Witness};
 use kazoe_proto::campaigns as messages;
+use kazoe_proto::later::later;
 use kazoe_proto::v1::campaigns_server::Campaigns;
 use kazoe_proto::v1::{
     CampaignRecord, CampaignRef, ExportChunk, ListRequest, ListResponse, ReportResponse, Snapshot,
@@ -15,8 +16,10 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use tracing::info;
 
-use super::door::Right;
+use super::door::{Caller, Right, allowed};
+use super::limits::AGAIN;
 use super::refusal::status;
+use super::turns::Turn;
 use super::{Coordinator, left};
 use crate::ledger::{self, Ledger, LedgerError, Pace};
 use crate::ledger_file::{ExportError, Pages};
@@ -37,10 +40,11 @@ impl CampaignsService {
         &self,
         request: Request<CampaignRef>,
         right: Right,
-    ) -> Result<(String, String), Status> {
-        let door = self.0.door;
-        let caller = door.admit(&self.0.ledger, &request, right).await?;
-        Ok((messages::named(request.into_inner())?, caller.owner))
+    ) -> Result<(String, Caller, Turn), Status> {
+        let caller = allowed(&request, right)?;
+        let id = messages::named(request.into_inner())?;
+        let turn = self.0.question_turn(caller.token()).await?;
+        Ok((id, caller, turn))
     }
 
     async fn set_pace(
@@ -48,7 +52,8 @@ impl CampaignsService {
         request: Request<CampaignRef>,
         pace: Pace,
     ) -> Result<Response<CampaignRecord>, Status> {
-        let (id, owner) = self.named(request, Right::Operate).await?;
+        let (id, caller, _turn) = self.named(request, Right::Operate).await?;
+        let owner = caller.owner;
         let record = self.0.ledger.set_pace(&id, pace, &owner).await;
         let record = record.map_err(|error| status(&error))?;
         info!(campaign = id, by = owner, "campaign {}", pace.name());
@@ -59,10 +64,32 @@ impl CampaignsService {
 }
 
 impl Coordinator {
+    /// A turn for what operators and viewers ask.
+    ///
+    /// # Errors
+    /// That they should ask again later.
+    pub(super) async fn question_turn(&self, token: &str) -> Result<Turn, Status> {
+        let turn = self.question_turns.take(token).await;
+        turn.ok_or_else(|| later("the coordinator has too much to do", AGAIN))
+    }
+
     /// A campaign's snapshot as it goes out.
     pub(super) async fn snapshot(&self, id: &str) -> Result<messages::Snapshot, LedgerError> {
         let snapshot = self.ledger.snapshot(id).await?;
         Ok(wire::snapshot(&snapshot, self.ledger.holders(id).await?))
+    }
+
+    /// A campaign's snapshot, unless it is the one that was seen already.
+    async fn news(
+        &self,
+        id: &str,
+        seen: Option<(u64, Cut)>,
+    ) -> Result<Option<messages::Snapshot>, LedgerError> {
+        let record = self.ledger.campaign(id).await?;
+        if seen == Some((record.revision, record.cut)) {
+            return Ok(None);
+        }
+        self.snapshot(id).await.map(Some)
     }
 
     /// The paths among the witnesses of the first segments.
@@ -91,9 +118,10 @@ impl Campaigns for CampaignsService {
         let Coordinator {
             ledger, settings, ..
         } = &*self.0;
-        let caller = self.0.door.admit(ledger, &request, Right::Operate).await?;
+        let caller = allowed(&request, Right::Operate)?;
         let submission = messages::submission(request.into_inner())?;
         let submission = wire::submission(submission, settings.audit_millionths)?;
+        let _turn = self.0.question_turn(caller.token()).await?;
         let (record, how) = ledger
             .submit(&submission)
             .await
@@ -110,7 +138,7 @@ impl Campaigns for CampaignsService {
     }
 
     async fn get(&self, request: Request<CampaignRef>) -> Result<Response<CampaignRecord>, Status> {
-        let (id, _) = self.named(request, Right::Look).await?;
+        let (id, _, _turn) = self.named(request, Right::Look).await?;
         let record = self.0.ledger.campaign(&id).await;
         let record = wire::record(&record.map_err(|error| status(&error))?);
         Ok(Response::new(messages::record_message(&record)))
@@ -118,7 +146,8 @@ impl Campaigns for CampaignsService {
 
     async fn list(&self, request: Request<ListRequest>) -> Result<Response<ListResponse>, Status> {
         let ledger = &self.0.ledger;
-        self.0.door.admit(ledger, &request, Right::Look).await?;
+        let caller = allowed(&request, Right::Look)?;
+        let _turn = self.0.question_turn(caller.token()).await?;
         let campaigns = ledger.campaigns().await.map_err(|error| status(&error))?;
         let campaigns = campaigns.iter().map(wire::record);
         Ok(Response::new(ListResponse {
@@ -155,11 +184,11 @@ impl Campaigns for CampaignsService {
         &self,
         request: Request<CampaignRef>,
     ) -> Result<Response<Self::WatchStream>, Status> {
-        let (id, _) = self.named(request, Right::Look).await?;
+        let (id, caller, _turn) = self.named(request, Right::Look).await?;
         let (out, answers) = mpsc::channel(1);
         let coordinator = Arc::clone(&self.0);
         tokio::spawn(async move {
-            if let Err(error) = watch(&coordinator, &id, &out).await {
+            if let Err(error) = watch(&coordinator, &id, caller.token(), &out).await {
                 // Nobody listening is no matter.
                 let _ = out.send(Err(error)).await;
             }
@@ -171,7 +200,7 @@ impl Campaigns for CampaignsService {
         &self,
         request: Request<CampaignRef>,
     ) -> Result<Response<ReportResponse>, Status> {
-        let (id, _) = self.named(request, Right::Look).await?;
+        let (id, _, _turn) = self.named(request, Right::Look).await?;
         let findings = async {
             let snapshot = self.0.snapshot(&id).await?;
             let builds = self.0.ledger.builds(&id).await?;
@@ -196,11 +225,11 @@ impl Campaigns for CampaignsService {
         &self,
         request: Request<CampaignRef>,
     ) -> Result<Response<Self::ExportStream>, Status> {
-        let (id, _) = self.named(request, Right::Look).await?;
+        let (id, caller, _turn) = self.named(request, Right::Look).await?;
         let (out, answers) = mpsc::channel(1);
         let coordinator = Arc::clone(&self.0);
         tokio::spawn(async move {
-            if let Err(error) = export(&coordinator, &id, &out).await {
+            if let Err(error) = export(&coordinator, &id, caller.token(), &out).await {
                 // Nobody listening is no matter.
                 let _ = out.send(Err(error)).await;
             }
@@ -213,17 +242,20 @@ impl Campaigns for CampaignsService {
 async fn watch(
     coordinator: &Coordinator,
     id: &str,
+    token: &str,
     out: &mpsc::Sender<Result<Snapshot, Status>>,
 ) -> Result<(), Status> {
     let leaving = left(coordinator.leaving.subscribe());
     tokio::pin!(leaving);
     let mut seen = None;
     loop {
-        let record = coordinator.ledger.campaign(id).await;
-        let record = record.map_err(|error| status(&error))?;
-        if seen != Some((record.revision, record.cut)) {
-            let snapshot = coordinator.snapshot(id).await;
-            let snapshot = snapshot.map_err(|error| status(&error))?;
+        // Where others ask too much, it is looked at less often.
+        let turn = coordinator.question_turns.take(token).await;
+        let news = match turn {
+            Some(_turn) => coordinator.news(id, seen).await,
+            None => Ok(None),
+        };
+        if let Some(snapshot) = news.map_err(|error| status(&error))? {
             seen = Some((snapshot.revision, snapshot.cut));
             let complete = snapshot.counts.accepted == snapshot.cut.segments();
             let message = messages::snapshot_message(&snapshot);
@@ -245,6 +277,7 @@ async fn watch(
 async fn export(
     coordinator: &Coordinator,
     id: &str,
+    token: &str,
     out: &mpsc::Sender<Result<ExportChunk, Status>>,
 ) -> Result<(), Status> {
     let failed = |error: ExportError| match error {
@@ -253,7 +286,13 @@ async fn export(
     };
     let pages = Pages::of(&coordinator.ledger, id).await;
     let mut pages = pages.map_err(|error| status(&error))?;
-    while let Some(page) = pages.next().await.map_err(failed)? {
+    loop {
+        let turn = coordinator.question_turn(token).await?;
+        let Some(page) = pages.next().await.map_err(failed)? else {
+            return Ok(());
+        };
+        // Not while somebody reads.
+        drop(turn);
         for text in page.chunks(messages::EXPORT_CHUNK) {
             let text = text.to_vec();
             if out.send(Ok(ExportChunk { text })).await.is_err() {
@@ -261,5 +300,4 @@ async fn export(
             }
         }
     }
-    Ok(())
 }

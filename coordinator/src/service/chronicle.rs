@@ -72,6 +72,9 @@ pub(super) async fn keep(coordinator: Arc<Coordinator>) {
         let line = told.elapsed() >= coordinator.settings.rhythm;
         if line {
             told = Instant::now();
+            if let Some(words) = coordinator.turned_away.take() {
+                info!("turned away: {words}");
+            }
         }
         match chronicle.look(&coordinator, line).await {
             Ok(()) => {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use fail::fail_point;
 use kazoe_common::census::Segment;
+use kazoe_proto::later::later;
 use kazoe_proto::v1::{DeliverRequest, DeliverResponse};
 use kazoe_proto::work::{self as messages, Held, Notice, Report, StopReason};
 use tokio::sync::mpsc;
@@ -15,9 +16,11 @@ use tokio::time::Instant;
 use tonic::{Status, Streaming};
 use tracing::{Instrument, debug, info_span, warn};
 
-use super::door::{Caller, Door};
+use super::door::{Caller, still_admits};
+use super::limits::AGAIN;
 use super::refusal::status;
-use super::{Coordinator, left};
+use super::turns::{Turn, Turns};
+use super::{Coordinator, chance, left};
 use crate::leasing::Verdict;
 use crate::ledger::{LeaseRecord, Ledger, LedgerError, Pace, Token};
 use crate::wire;
@@ -51,11 +54,24 @@ pub(super) async fn converse(
                 return;
             }
         };
-        let Ok(Some(message)) = message else {
+        let answered = match message {
+            Ok(Some(message)) => {
+                let turn = tokio::select! {
+                    turn = coordinator.turn(&caller, messages::has_tallies(&message)) => turn,
+                    // The worker is gone meanwhile; what it said it will say again.
+                    () = out.closed() => return,
+                };
+                match turn {
+                    Ok(_turn) => coordinator.answer(&caller, &mut lease, message).await,
+                    Err(later) => Err(later),
+                }
+            }
             // The worker is gone, or has nothing more to say; its lease goes on until its deadline.
-            return;
+            Ok(None) => return,
+            // No message: too large, or none at all.
+            Err(refused) => Err(refused),
         };
-        let answer = match coordinator.answer(&caller, &mut lease, message).await {
+        let answer = match answered {
             Ok(Some(notice)) => Ok(messages::deliver_response(&notice)),
             Ok(None) => return,
             Err(refused) => Err(refused),
@@ -94,7 +110,7 @@ impl Coordinator {
         if current.as_ref().is_none_or(|one| one.held.token != token) {
             *current = Some(self.find(caller, token).await?);
         } else {
-            Door::still_admits(&self.ledger, caller).await?;
+            still_admits(&self.keyring, caller).await?;
         }
         let Some(Current { token, held, lease }) = current.as_ref() else {
             return Err(Status::internal("a lease that was just found"));
@@ -117,6 +133,24 @@ impl Coordinator {
             }
         };
         Ok(answered)
+    }
+
+    /// Waits until a message may be worked on: not more often than its token's rate, and by turns. Heartbeats
+    /// have their own of both, so that no lease is lost because others deliver or claim.
+    async fn turn(&self, caller: &Caller, has_tallies: bool) -> Result<Turn, Status> {
+        let (rates, turns): (_, &Turns) = if has_tallies {
+            (&self.tallies, &self.tally_turns)
+        } else {
+            (&self.beats, &self.beat_turns)
+        };
+        let wait = rates.owe(caller.token(), std::time::Instant::now());
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
+        }
+        turns.take(caller.token()).await.ok_or_else(|| {
+            let wait = AGAIN.mul_f64(1.0 + chance());
+            later("the coordinator has too much to do", wait)
+        })
     }
 
     /// The lease that a token names, if it is the caller's.

@@ -3,12 +3,17 @@
 //! A credential is one line: its id, a full stop, and 64 hexadecimal digits that nobody else knows. A
 //! caller sends it with each request (`authorization: Bearer ...`). The ledger keeps the BLAKE3 hash of
 //! it; as the secret is 256 random bits, a fast hash is enough. Hashes are compared in constant time.
+//!
+//! Who calls is settled before anything of the request but its headers is read (`Door::admit`); whether
+//! it may do what it asks, where that is done (`allowed`).
 
 use std::fmt;
 
-use tonic::metadata::MetadataMap;
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
 use tonic::{Request, Status};
 
+use super::keyring::Keyring;
 use super::refusal;
 use crate::ledger::{Credential, LedgerError, PostgresLedger, Role, SecretHash};
 
@@ -53,41 +58,22 @@ impl Right {
     }
 }
 
-/// A credential as it was sent: its form is right, the rest is not known yet.
-#[derive(Clone)]
-pub(super) struct Shown {
-    id: String,
-    hash: blake3::Hash,
-}
-
-/// Nothing of the secret, not even its hash.
-impl fmt::Debug for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Shown({})", self.id)
+impl Caller {
+    /// What stands for its credential where that is counted.
+    pub(super) fn token(&self) -> &str {
+        self.credential.as_deref().unwrap_or_default()
     }
 }
 
 impl Door {
-    /// Stands before a service: a request without a well-formed credential does not reach it.
-    pub(super) fn guard(self) -> impl Fn(Request<()>) -> Result<Request<()>, Status> + Clone {
-        move |mut request| {
-            if self == Door::Credentials {
-                let shown = shown(request.metadata())?;
-                request.extensions_mut().insert(shown);
-            }
-            Ok(request)
-        }
-    }
-
-    /// Who calls, if that is allowed.
+    /// Who calls, by the headers of a request.
     ///
     /// # Errors
-    /// `Unauthenticated`, `PermissionDenied`, or what the ledger says.
-    pub(super) async fn admit<T>(
+    /// `Unauthenticated`, or what the ledger says.
+    pub(super) async fn admit(
         self,
-        ledger: &PostgresLedger,
-        request: &Request<T>,
-        right: Right,
+        keyring: &Keyring,
+        headers: &HeaderMap,
     ) -> Result<Caller, Status> {
         if self == Door::Open {
             return Ok(Caller {
@@ -96,50 +82,68 @@ impl Door {
                 credential: None,
             });
         }
-        let shown = request
-            .extensions()
-            .get::<Shown>()
-            .ok_or_else(|| Status::unauthenticated(MISSING))?;
-        let stored = ledger.credential(&shown.id).await;
-        let stored = stored.map_err(|error| refusal::status(&error))?;
+        let (id, hash) = shown(headers)?;
+        let stored = keyring.find(id).await?;
         let stored = stored
-            .filter(|stored| blake3::Hash::from_bytes(stored.hash) == shown.hash && !stored.revoked)
+            .filter(|stored| blake3::Hash::from_bytes(stored.hash) == hash && !stored.revoked)
             .ok_or_else(|| Status::unauthenticated(WRONG))?;
-        if !right.is_of(stored.role) {
-            return Err(Status::permission_denied(format!(
-                "the token {} is a {}'s, and this needs {}",
-                stored.id,
-                stored.role.name(),
-                match right {
-                    Right::Look => "any",
-                    Right::Compute => "a worker's",
-                    Right::Operate => "an operator's",
-                }
-            )));
-        }
         Ok(Caller {
             owner: stored.owner,
             role: stored.role,
             credential: Some(stored.id),
         })
     }
+}
 
-    /// Whether a caller's credential is still good, long after it was let in.
-    ///
-    /// # Errors
-    /// `Unauthenticated`, or what the ledger says.
-    pub(super) async fn still_admits(
-        ledger: &PostgresLedger,
-        caller: &Caller,
-    ) -> Result<(), Status> {
-        let Some(id) = &caller.credential else {
-            return Ok(());
-        };
-        let stored = ledger.credential(id).await;
-        match stored.map_err(|error| refusal::status(&error))? {
-            Some(Credential { revoked: false, .. }) => Ok(()),
-            _ => Err(Status::unauthenticated(WRONG)),
+/// The caller of a request, if it may do this.
+///
+/// # Errors
+/// `PermissionDenied`.
+pub(super) fn allowed<T>(request: &Request<T>, right: Right) -> Result<Caller, Status> {
+    let caller = request.extensions().get::<Caller>();
+    let caller = caller.ok_or_else(|| Status::unauthenticated(MISSING))?;
+    if right.is_of(caller.role) {
+        return Ok(caller.clone());
+    }
+    Err(Status::permission_denied(format!(
+        "the token {} is a {}'s, and this needs {}",
+        caller.token(),
+        caller.role.name(),
+        match right {
+            Right::Look => "any",
+            Right::Compute => "a worker's",
+            Right::Operate => "an operator's",
         }
+    )))
+}
+
+/// Whether a caller's credential is still good, long after it was let in.
+///
+/// # Errors
+/// `Unauthenticated`, or what the ledger says.
+pub(super) async fn still_admits(keyring: &Keyring, caller: &Caller) -> Result<(), Status> {
+    let Some(id) = &caller.credential else {
+        return Ok(());
+    };
+    still_good(keyring.find(id).await?)
+}
+
+/// The same, as the database has it now and no moment ago: for what was just lent.
+///
+/// # Errors
+/// `Unauthenticated`, or what the ledger says.
+pub(super) async fn still_stands(ledger: &PostgresLedger, caller: &Caller) -> Result<(), Status> {
+    let Some(id) = &caller.credential else {
+        return Ok(());
+    };
+    let stored = ledger.credential(id).await;
+    still_good(stored.map_err(|error| refusal::status(&error))?)
+}
+
+fn still_good(stored: Option<Credential>) -> Result<(), Status> {
+    match stored {
+        Some(Credential { revoked: false, .. }) => Ok(()),
+        _ => Err(Status::unauthenticated(WRONG)),
     }
 }
 
@@ -148,9 +152,10 @@ const MISSING: &str = "no token was sent; make one with `kazoe token create` and
 
 const WRONG: &str = "the token is not known here, or was revoked";
 
-fn shown(metadata: &MetadataMap) -> Result<Shown, Status> {
-    let header = metadata
-        .get("authorization")
+/// A credential's id, and the hash of the secret that was sent with it.
+fn shown(headers: &HeaderMap) -> Result<(&str, blake3::Hash), Status> {
+    let header = headers
+        .get(AUTHORIZATION)
         .ok_or_else(|| Status::unauthenticated(MISSING))?;
     let (id, secret) = header
         .to_str()
@@ -159,10 +164,7 @@ fn shown(metadata: &MetadataMap) -> Result<Shown, Status> {
         .and_then(|token| token.split_once('.'))
         .filter(|(id, secret)| id.len() <= 64 && secret.len() == SECRET_DIGITS)
         .ok_or_else(|| Status::unauthenticated("what was sent is no token of Kazoe's"))?;
-    Ok(Shown {
-        id: id.to_owned(),
-        hash: blake3::hash(secret.as_bytes()),
-    })
+    Ok((id, blake3::hash(secret.as_bytes())))
 }
 
 /// Digits of a credential's secret.

@@ -1,21 +1,41 @@
 //! The coordinator on a network: three services over one ledger.
 //!
 //! [`Coordinator`] is what they share; none of it matters if it is lost (decision 8 of the design): kill
-//! the process whenever you like, or run two on one database. [`door`] tells who calls, [`adoption`] lets
-//! in whom others named, `campaigns` and `work` and `admin` answer, `chronicle` logs what happens and how
-//! far it is, [`serve`] listens.
+//! the process whenever you like, or run two on one database. `campaigns` and `work` and `admin` answer,
+//! [`adoption`] lets in whom others named, `chronicle` logs what happens and how far it is.
+//!
+//! Between them and the network stands what peers may mean ill with: [`serve`] listens, over [`tls`] if
+//! told to; `connection` is one peer's, which is a stranger or a guest (`guests`); `gate` lets a call in
+//! or not, by who calls ([`door`], `keyring`), how often (`rates`), and how much is unread (`seats`);
+//! `intake` and `outflow` are its two directions; `turns` shares the database out. [`limits`] has all the
+//! bounds, `turned_away` counts.
 
 mod admin;
 pub mod adoption;
 mod campaigns;
 mod chronicle;
+mod connection;
 mod deliver;
 pub mod door;
+mod gate;
+mod guests;
+mod intake;
+mod keyring;
+mod lent;
+pub mod limits;
+mod outflow;
+mod rates;
 mod refusal;
+mod seats;
 pub mod serve;
+pub mod tls;
+mod turned_away;
+mod turns;
 mod work;
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::time::Duration;
 
 use kazoe_common::census::{Block, Campaign, Tally};
@@ -23,6 +43,16 @@ use tokio::sync::watch;
 
 use crate::ledger::PostgresLedger;
 use door::Door;
+use intake::Room;
+use keyring::Keyring;
+use lent::Lent;
+use limits::{
+    BEATS, CALLS, CLAIMS, DELIVERIES, HEARTBEATS, JOINS, Limits, QUESTIONS, SEATS, SEATS_EACH,
+};
+use rates::Rates;
+use seats::Seats;
+use turned_away::TurnedAway;
+use turns::Turns;
 
 /// What a coordinator is told when it begins.
 #[derive(Clone, Debug)]
@@ -37,6 +67,8 @@ pub struct Settings {
     pub rhythm: Duration,
     /// The whole tallies of known blocks, which workers must get as well before they compute.
     pub known: Vec<(Campaign, BTreeMap<Block, Tally>)>,
+    /// What it takes upon itself.
+    pub limits: Limits,
 }
 
 /// What the services share.
@@ -45,6 +77,21 @@ pub struct Coordinator {
     ledger: PostgresLedger,
     door: Door,
     settings: Settings,
+    keyring: Keyring,
+    joins: Rates,
+    claims: Rates,
+    tallies: Rates,
+    beats: Rates,
+    calls: Rates,
+    claim_turns: Turns,
+    tally_turns: Turns,
+    beat_turns: Turns,
+    question_turns: Turns,
+    seats: Arc<Seats>,
+    open_seats: Arc<Seats>,
+    room: Room,
+    lent: Lent,
+    turned_away: TurnedAway,
     /// Whether it is about to leave: nothing is lent any more.
     leaving: watch::Sender<bool>,
 }
@@ -53,9 +100,25 @@ impl Coordinator {
     /// Over this ledger, for whom the door lets in.
     #[must_use]
     pub fn new(ledger: PostgresLedger, door: Door, settings: Settings) -> Self {
+        let work = settings.limits.work_rate();
         Coordinator {
             ledger,
             door,
+            keyring: Keyring::default(),
+            joins: Rates::new(JOINS),
+            claims: Rates::new(work),
+            tallies: Rates::new(work),
+            beats: Rates::new(BEATS),
+            calls: Rates::new(CALLS),
+            claim_turns: Turns::new(CLAIMS),
+            tally_turns: Turns::new(DELIVERIES),
+            beat_turns: Turns::new(HEARTBEATS),
+            question_turns: Turns::new(QUESTIONS),
+            seats: Arc::new(Seats::new(SEATS, SEATS_EACH)),
+            open_seats: Arc::new(Seats::new(SEATS, SEATS_EACH)),
+            room: Room::new(),
+            lent: Lent::default(),
+            turned_away: TurnedAway::default(),
             settings,
             leaving: watch::Sender::new(false),
         }
@@ -74,6 +137,13 @@ impl Coordinator {
     fn is_leaving(&self) -> bool {
         *self.leaving.borrow()
     }
+}
+
+/// A number from 0 up to 1, by chance.
+fn chance() -> f64 {
+    // Keyed anew each time by the system's randomness.
+    let bits = RandomState::new().hash_one(0) >> 32;
+    u32::try_from(bits).map_or(0.0, |bits| f64::from(bits) / f64::from(u32::MAX))
 }
 
 /// Waits until the coordinator leaves.

@@ -10,67 +10,43 @@ use kazoe_proto::v1::admin_server::AdminServer;
 use kazoe_proto::v1::campaigns_server::CampaignsServer;
 use kazoe_proto::v1::work_server::WorkServer;
 use tokio::net::TcpListener;
-use tokio_stream::wrappers::TcpListenerStream;
-use tonic::service::interceptor::InterceptedService;
-use tonic::transport::{Server, ServerTlsConfig};
-use tracing::info;
+use tokio::sync::watch;
+use tokio::time::sleep;
+use tokio_rustls::TlsAcceptor;
+use tonic::service::Routes;
+use tonic_health::server::HealthReporter;
+use tracing::{info, warn};
 
+use super::Coordinator;
 use super::admin::AdminService;
 use super::campaigns::CampaignsService;
 use super::chronicle;
+use super::connection::Front;
+use super::guests::Guests;
+use super::limits::{ANSWER, PROOFS, TALLIES};
 use super::work::WorkService;
-use super::{Coordinator, left};
-
-/// The largest message that a worker may send: the tallies and witnesses of a few large segments.
-const MOST_BYTES: usize = 32 << 20;
 
 /// How long a coordinator that leaves waits for calls that are being answered.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often a silent connection is asked whether it still lives, and how long it may take to answer.
-const KEEP_ALIVE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
+/// How long to wait when the system gives no more connections.
+const EXHAUSTED: Duration = Duration::from_millis(200);
 
 /// Serves until `leave` is over; then lends nothing more, takes what arrives, and returns.
-///
-/// # Errors
-/// If the TLS settings make no sense, or the port fails.
 pub async fn serve(
     coordinator: Arc<Coordinator>,
     listener: TcpListener,
-    tls: Option<ServerTlsConfig>,
+    tls: Option<TlsAcceptor>,
     leave: impl Future<Output = ()> + Send,
-) -> Result<(), tonic::transport::Error> {
-    let guard = coordinator.door.guard();
-    let (health, health_service) = tonic_health::server::health_reporter();
-    let campaigns = CampaignsServer::new(CampaignsService(Arc::clone(&coordinator)));
-    let work = WorkServer::new(WorkService(Arc::clone(&coordinator)))
-        .max_decoding_message_size(MOST_BYTES);
-    let admin = AdminServer::new(AdminService(Arc::clone(&coordinator)))
-        .max_decoding_message_size(MOST_BYTES);
-    health
-        .set_serving::<CampaignsServer<CampaignsService>>()
-        .await;
-    health.set_serving::<WorkServer<WorkService>>().await;
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(DESCRIPTORS)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        .build_v1();
-    let mut server = Server::builder()
-        .http2_keepalive_interval(Some(KEEP_ALIVE.0))
-        .http2_keepalive_timeout(Some(KEEP_ALIVE.1))
-        .tcp_nodelay(true);
-    if let Some(tls) = tls {
-        server = server.tls_config(tls)?;
-    }
-    let router = server
-        .add_service(health_service)
-        .add_service(InterceptedService::new(campaigns, guard.clone()))
-        .add_service(InterceptedService::new(work, guard.clone()))
-        .add_service(InterceptedService::new(admin, guard));
-    let router = match reflection {
-        Ok(reflection) => router.add_service(reflection),
-        Err(_) => router,
+) {
+    let (health, routes) = routes(&coordinator).await;
+    let front = Front {
+        coordinator: Arc::clone(&coordinator),
+        routes,
+        tls,
     };
+    let keeping = Arc::clone(&coordinator);
+    let keyring = tokio::spawn(async move { keeping.keyring.keep(&keeping.ledger).await });
     let chronicle = tokio::spawn(chronicle::keep(Arc::clone(&coordinator)));
     let leave = async {
         leave.await;
@@ -78,16 +54,74 @@ pub async fn serve(
         health.set_not_serving::<WorkServer<WorkService>>().await;
         coordinator.leave();
     };
-    let serving = router.serve_with_incoming_shutdown(TcpListenerStream::new(listener), leave);
-    let ended = tokio::select! {
-        ended = serving => ended,
-        () = async {
-            left(coordinator.leaving.subscribe()).await;
-            tokio::time::sleep(PATIENCE).await;
-        } => Ok(()),
-    };
+    let open = watch::Sender::new(());
+    // The port is closed as soon as nobody is let in any more.
+    tokio::select! {
+        () = accept(&front, listener, &open) => {}
+        () = leave => {}
+    }
+    drop(front);
+    let _ = tokio::time::timeout(PATIENCE, open.closed()).await;
     chronicle.abort();
-    ended
+    keyring.abort();
+}
+
+/// The services, and who tells how they are.
+async fn routes(coordinator: &Arc<Coordinator>) -> (HealthReporter, Routes) {
+    let (health, health_service) = tonic_health::server::health_reporter();
+    let campaigns = CampaignsServer::new(CampaignsService(Arc::clone(coordinator)))
+        .max_decoding_message_size(PROOFS)
+        .max_encoding_message_size(ANSWER);
+    let work = WorkServer::new(WorkService(Arc::clone(coordinator)))
+        .max_decoding_message_size(TALLIES)
+        .max_encoding_message_size(ANSWER);
+    let admin = AdminServer::new(AdminService(Arc::clone(coordinator)))
+        .max_decoding_message_size(TALLIES)
+        .max_encoding_message_size(ANSWER);
+    health
+        .set_serving::<CampaignsServer<CampaignsService>>()
+        .await;
+    health.set_serving::<WorkServer<WorkService>>().await;
+    let routes = Routes::new(health_service)
+        .add_service(campaigns)
+        .add_service(work)
+        .add_service(admin);
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1();
+    let routes = match reflection {
+        Ok(reflection) => routes.add_service(reflection),
+        Err(_) => routes,
+    };
+    (health, routes.prepare())
+}
+
+/// Lets connections in for as long as it is polled.
+async fn accept(front: &Front, listener: TcpListener, open: &watch::Sender<()>) {
+    let coordinator = &front.coordinator;
+    let guests = Arc::new(Guests::new(&coordinator.settings.limits));
+    let mut exhausted = false;
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                exhausted = false;
+                let guest = guests.enter(peer.ip());
+                let (front, open) = (front.clone(), open.subscribe());
+                tokio::spawn(async move {
+                    front.serve(stream, guest).await;
+                    drop(open);
+                });
+            }
+            // A peer that went before it was let in is no matter; out of file handles, it is best to wait.
+            Err(error) => {
+                if !std::mem::replace(&mut exhausted, true) {
+                    warn!("no connection can be taken: {error}");
+                }
+                sleep(EXHAUSTED).await;
+            }
+        }
+    }
 }
 
 /// Whether an address is reached from this machine alone.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fail::fail_point;
 use kazoe_common::census::{Block, Campaign, Tally};
+use kazoe_proto::later::later;
 use kazoe_proto::v1::work_server::Work;
 use kazoe_proto::v1::{
     ClaimRequest, ClaimResponse, DeliverRequest, DeliverResponse, JoinRequest, JoinResponse,
@@ -16,17 +17,16 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::{debug, info, warn};
 
-use super::Coordinator;
 use super::deliver::converse;
-use super::door::{Caller, Door, Right, random_hex};
+use super::door::{Caller, Right, allowed, random_hex, still_stands};
+use super::limits::{AGAIN, DELAY};
 use super::refusal::status;
+use super::turned_away::count;
+use super::{Coordinator, chance};
 use crate::leasing::{self, Millis};
 use crate::ledger::{self, Ledger, LedgerError, NewWorker, Queued, Role, Who, WorkerRecord};
 use crate::tally_text;
 use crate::wire;
-
-/// When a worker that got nothing should ask again, at the latest.
-const LATER: Duration = Duration::from_secs(2);
 
 /// At most so many leases are lent to one worker: the two that it needs, and as many again whose answer
 /// may have been lost on its way.
@@ -39,8 +39,7 @@ pub(super) struct WorkService(pub(super) Arc<Coordinator>);
 #[tonic::async_trait]
 impl Work for WorkService {
     async fn join(&self, request: Request<JoinRequest>) -> Result<Response<JoinResponse>, Status> {
-        let door = self.0.door;
-        let caller = door.admit(&self.0.ledger, &request, Right::Compute).await?;
+        let caller = allowed(&request, Right::Compute)?;
         let join = messages::join(request.into_inner())?;
         if let Err(why) = welcome(&join, &self.0.settings.known) {
             warn!(
@@ -50,6 +49,8 @@ impl Work for WorkService {
             );
             return Err(Status::failed_precondition(why));
         }
+        let turn = self.0.claim_turns.take(caller.token()).await;
+        let _turn = turn.ok_or_else(|| later("many workers join at once", self.0.later()))?;
         let worker = self.0.enter(&caller, &join.build).await?;
         info!(
             worker,
@@ -68,10 +69,15 @@ impl Work for WorkService {
         &self,
         request: Request<ClaimRequest>,
     ) -> Result<Response<ClaimResponse>, Status> {
-        let door = self.0.door;
-        let caller = door.admit(&self.0.ledger, &request, Right::Compute).await?;
+        let caller = allowed(&request, Right::Compute)?;
         let claim = messages::claim(request.into_inner())?;
-        let offer = self.0.offer(&caller, &claim).await?;
+        let offer = match self.0.claims.take(caller.token(), Instant::now()) {
+            Ok(()) => match self.0.claim_turns.take(caller.token()).await {
+                Some(_turn) => self.0.offer(&caller, &claim).await?,
+                None => self.0.put_off(Duration::ZERO).await,
+            },
+            Err(wait) => self.0.put_off(wait).await,
+        };
         Ok(Response::new(messages::claim_response(&offer)))
     }
 
@@ -81,8 +87,7 @@ impl Work for WorkService {
         &self,
         request: Request<Streaming<DeliverRequest>>,
     ) -> Result<Response<Self::DeliverStream>, Status> {
-        let door = self.0.door;
-        let caller = door.admit(&self.0.ledger, &request, Right::Compute).await?;
+        let caller = allowed(&request, Right::Compute)?;
         let (out, answers) = mpsc::channel(1);
         let coordinator = Arc::clone(&self.0);
         tokio::spawn(converse(coordinator, caller, request.into_inner(), out));
@@ -118,13 +123,23 @@ fn welcome(
                     "the worker counts otherwise: of block {block} of [{name}] it gets [{}], the \
                      coordinator [{}]; use builds of the same release, and if they are, do not trust \
                      that machine",
-                    theirs.map_or_else(|| "nothing".to_owned(), tally_text::write),
-                    tally_text::write(tally)
+                    theirs.map_or_else(|| "nothing".to_owned(), in_words),
+                    in_words(tally)
                 ));
             }
         }
     }
     Ok(())
+}
+
+/// A tally as it is told and logged: no more of it than an honest one has.
+fn in_words(tally: &Tally) -> String {
+    const MOST: usize = 2_000;
+    let text = tally_text::write(tally);
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
 }
 
 impl Coordinator {
@@ -170,13 +185,13 @@ impl Coordinator {
             .map_err(|error| status(&error))?;
         let held = self.ledger.leases_of(&worker.id).await;
         let held = held.map_err(|error| status(&error))?;
-        if self.is_leaving() || held >= MOST_LEASES {
+        if self.is_leaving() || held >= MOST_LEASES || self.has_its_share(caller).await? {
             return Ok(messages::Offer::Later(self.later()));
         }
         let lease = self.lend(worker, claim.samples_per_second).await;
         let lease = lease.map_err(|error| status(&error))?;
         if let Some((_, lease)) = &lease
-            && let Err(revoked) = Door::still_admits(&self.ledger, caller).await
+            && let Err(revoked) = still_stands(&self.ledger, caller).await
         {
             // Its token was revoked meanwhile, and maybe before this lease could be found.
             let ended = self.ledger.end(lease.token).await;
@@ -184,20 +199,41 @@ impl Coordinator {
             return Err(revoked);
         }
         Ok(match lease {
-            Some((campaign, lease)) => messages::Offer::Lease(messages::Lease {
-                token: wire::token(lease.token)?,
-                cut: campaign.cut,
-                campaign: campaign.campaign,
-                segments: lease.segments.iter().map(|lent| lent.segment).collect(),
-                hold: self.settings.hold,
-            }),
+            Some((campaign, lease)) => {
+                self.lent.add(caller.token());
+                messages::Offer::Lease(messages::Lease {
+                    token: wire::token(lease.token)?,
+                    cut: campaign.cut,
+                    campaign: campaign.campaign,
+                    segments: lease.segments.iter().map(|lent| lent.segment).collect(),
+                    hold: self.settings.hold,
+                })
+            }
             None => messages::Offer::Later(self.later()),
         })
     }
 
-    /// When to ask again: what a lost worker held is found by whoever asks, so not long after its deadline.
+    /// What a worker is told for which there is no time now. It is told with a delay: one that would not
+    /// listen and asks at once gains nothing.
+    async fn put_off(&self, wait: Duration) -> messages::Offer {
+        count(&self.turned_away.later);
+        tokio::time::sleep(DELAY).await;
+        messages::Offer::Later(self.later() + wait)
+    }
+
+    /// Whether as many leases go on under a caller's token as may.
+    async fn has_its_share(&self, caller: &Caller) -> Result<bool, Status> {
+        let Some(credential) = &caller.credential else {
+            return Ok(false);
+        };
+        let lent = self.lent.under(&self.ledger, credential).await;
+        Ok(lent.map_err(|error| status(&error))? >= self.settings.limits.leases_per_token)
+    }
+
+    /// When to ask again: what a lost worker held is found by whoever asks, so not long after its deadline;
+    /// and not all at once.
     fn later(&self) -> Duration {
-        LATER.min(self.heartbeat())
+        AGAIN.min(self.heartbeat()).mul_f64(1.0 + chance())
     }
 
     /// Lends segments of the first campaign that has any for this worker.

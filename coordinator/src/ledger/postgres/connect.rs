@@ -12,8 +12,9 @@ use sqlx::{ConnectOptions, Connection, Error, PgConnection, PgPool};
 use super::migrate::{self, Migrated, RUNTIME_ROLE, State};
 use crate::ledger::{Place, StorageError, StorageFault};
 
-/// Connections of one coordinator. What writes to one campaign goes one after the other anyway.
-const CONNECTIONS: u32 = 8;
+/// Connections of one coordinator. What writes to one campaign goes one after the other anyway; the
+/// services share them out (`service::limits`).
+pub(crate) const CONNECTIONS: u32 = 16;
 
 /// How long to wait for a connection: a server that restarts is back by then.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -198,11 +199,67 @@ fn parse(url: &str) -> Result<PgConnectOptions, ConnectError> {
     if !url.starts_with("postgresql://") && !url.starts_with("postgres://") {
         return Err(ConnectError::Address("it names another scheme".to_owned()));
     }
+    if let Some(setting) = unknown_setting(url) {
+        return Err(ConnectError::Address(format!(
+            "it has a setting `{setting}` that means nothing"
+        )));
+    }
     let options = PgConnectOptions::from_str(url)
-        .map_err(|error| ConnectError::Address(error.to_string()))?;
+        // The error itself may repeat a value, of which nobody knows whether it is secret.
+        .map_err(|_| {
+            ConnectError::Address(
+                "a part of it, such as its port or a setting's value, makes no sense".to_owned(),
+            )
+        })?;
     Ok(options
         .application_name("kazoe")
         .disable_statement_logging())
+}
+
+/// What sqlx knows in an address's query. It would log what it does not know, with the value.
+const SETTINGS: [&str; 18] = [
+    "sslmode",
+    "ssl-mode",
+    "sslrootcert",
+    "ssl-root-cert",
+    "ssl-ca",
+    "sslcert",
+    "ssl-cert",
+    "sslkey",
+    "ssl-key",
+    "statement-cache-capacity",
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "password",
+    "application_name",
+    "options",
+];
+
+/// The name of the first setting in an address that is not known, as far as it can be shown.
+fn unknown_setting(url: &str) -> Option<String> {
+    let (_, query) = url.split_once('?')?;
+    let names = query.split('&').filter(|setting| !setting.is_empty());
+    names
+        .map(|setting| setting.split('=').next().unwrap_or_default())
+        .find(|name| !SETTINGS.contains(name) && !is_option(name))
+        .map(|name| {
+            name.chars()
+                .filter(char::is_ascii_graphic)
+                .take(40)
+                .collect()
+        })
+}
+
+/// `options[NAME]`, also with its brackets escaped.
+fn is_option(name: &str) -> bool {
+    let name = name
+        .to_ascii_lowercase()
+        .replace("%5b", "[")
+        .replace("%5d", "]");
+    name.starts_with("options[") && name.ends_with(']')
 }
 
 fn name(options: &PgConnectOptions) -> String {
@@ -298,6 +355,33 @@ mod tests {
         assert_eq!(set.matches("lock_timeout=").count(), 1, "{set}");
         assert!(set.contains("lock_timeout=2s"), "{set}");
         assert!(set.contains("statement_timeout=30s"), "{set}");
+    }
+
+    #[test]
+    fn a_setting_that_means_nothing_is_refused_without_its_value() {
+        let known = "postgresql://x@h/d?host=/run&options[lock_timeout]=2s&options%5Bgeqo%5D=on";
+        parse(known).unwrap();
+        for url in [
+            "postgresql://x@h/d?sslpassword=hush",
+            "postgresql://x@h/d?host=/run&passwd=hush&port=1",
+        ] {
+            let error = parse(url).unwrap_err().to_string();
+            assert!(
+                error.contains("passw") && !error.contains("hush"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_not_repeated() {
+        for url in [
+            "postgresql://x:hush@h:hush/d",
+            "postgresql://x@h/d?sslmode=hush",
+        ] {
+            let error = parse(url).unwrap_err().to_string();
+            assert!(!error.contains("hush"), "{error}");
+        }
     }
 
     #[test]

@@ -47,6 +47,7 @@ use crate::ledger::{
     LedgerError, LogEntry, OwnerShare, SelfTest, Snapshot, Submission, Submitted, Token, Who,
 };
 
+pub(crate) use connect::CONNECTIONS;
 pub use connect::ConnectError;
 
 /// How long one attempt at an operation may take: several statements, each bounded by the server. Only a

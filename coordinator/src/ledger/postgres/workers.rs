@@ -101,6 +101,26 @@ impl PostgresLedger {
         .await
     }
 
+    /// How many leases of workers that joined with a credential go on.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`].
+    pub async fn leases_under(&self, credential: &str) -> Result<u64, LedgerError> {
+        self.read(|mut tx| async move {
+            let leases = sqlx::query_scalar::<_, i64>(
+                "-- workers_leases_under
+                 SELECT count(*) FROM leases l JOIN workers w ON w.id = l.worker
+                 WHERE w.credential = $1 AND l.ended_at IS NULL AND l.deadline > $2",
+            )
+            .bind(credential)
+            .bind(now(&mut tx).await?)
+            .fetch_one(&mut *tx)
+            .await?;
+            from_row(leases)
+        })
+        .await
+    }
+
     /// Notes that a worker was heard, and what it told of itself.
     ///
     /// # Errors

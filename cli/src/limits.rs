@@ -1,0 +1,167 @@
+//! What a coordinator takes upon itself, on the command line.
+
+use std::time::Duration;
+
+use kazoe_coordinator::service::limits::Limits;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tracing::warn;
+
+use crate::span;
+
+/// File handles that are no connections: the database's, the log, the port.
+const OWN_HANDLES: u64 = 128;
+
+/// The bounds that an operator may change. Each has a default that holds 10,000 workers behind one address
+/// with one token.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArgs {
+    /// Connections at once.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = Limits::default().connections,
+        env = "KAZOE_MAX_CONNECTIONS"
+    )]
+    max_connections: usize,
+
+    /// Connections at once from one address (of IPv6: from one /64). A laboratory behind one router is
+    /// one address.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = Limits::default().connections_per_address,
+        env = "KAZOE_MAX_CONNECTIONS_PER_ADDRESS"
+    )]
+    max_connections_per_address: usize,
+
+    /// Claims a second under one token, and as many messages with tallies; four seconds' worth at once.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = Limits::default().rate,
+        value_parser = clap::value_parser!(u32).range(1..),
+        env = "KAZOE_MAX_RATE"
+    )]
+    max_rate: u32,
+
+    /// Leases at once under one token; a worker needs two.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = Limits::default().leases_per_token,
+        env = "KAZOE_MAX_LEASES"
+    )]
+    max_leases: u64,
+
+    /// How long a connection may take to show a good token.
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "20s",
+        value_parser = span::parse,
+        env = "KAZOE_MAX_NEWCOMER"
+    )]
+    max_newcomer: Duration,
+
+    /// How long a call may take, and one message to arrive.
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "1m",
+        value_parser = span::parse,
+        env = "KAZOE_MAX_CALL"
+    )]
+    max_call: Duration,
+
+    /// How long a caller may leave an answer unread.
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "1m",
+        value_parser = span::parse,
+        env = "KAZOE_MAX_UNREAD"
+    )]
+    max_unread: Duration,
+
+    /// How old a connection may grow before its peer is asked to make a new one.
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "1h",
+        value_parser = span::parse,
+        env = "KAZOE_MAX_AGE"
+    )]
+    max_age: Duration,
+}
+
+impl LimitArgs {
+    /// The bounds.
+    pub(crate) const fn limits(&self) -> Limits {
+        Limits {
+            connections: self.max_connections,
+            connections_per_address: self.max_connections_per_address,
+            rate: self.max_rate,
+            leases_per_token: self.max_leases,
+            newcomer: self.max_newcomer,
+            call: self.max_call,
+            stall: self.max_unread,
+            age: self.max_age,
+        }
+    }
+
+    /// Gets file handles for so many connections, or says that there are fewer.
+    pub(crate) fn prepare(&self) {
+        let wanted = OWN_HANDLES + self.limits().connections_and_strangers() as u64;
+        let handles = raise_handles();
+        if let Some(handles) = handles.filter(|&handles| handles < wanted) {
+            warn!(
+                handles,
+                wanted,
+                "the system gives fewer file handles than connections may be needed for; raise \
+                 `ulimit -n`, or LimitNOFILE in a unit of systemd"
+            );
+        }
+    }
+}
+
+/// Takes as many file handles as the system lets a process have; how many those are, if they are bounded.
+fn raise_handles() -> Option<u64> {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => maximum,
+        Err(_) => current,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        limits: LimitArgs,
+    }
+
+    #[test]
+    fn what_is_not_told_is_as_the_coordinator_has_it() {
+        let told = Line::try_parse_from(["kazoe"]).unwrap().limits.limits();
+        assert_eq!(told, Limits::default());
+        let told = ["kazoe", "--max-rate", "7", "--max-unread", "2s"];
+        let told = Line::try_parse_from(told).unwrap().limits.limits();
+        let wanted = Limits {
+            rate: 7,
+            stall: Duration::from_secs(2),
+            ..Limits::default()
+        };
+        assert_eq!(told, wanted);
+        assert!(Line::try_parse_from(["kazoe", "--max-rate", "0"]).is_err());
+    }
+}

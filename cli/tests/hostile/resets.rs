@@ -1,0 +1,54 @@
+//! Calls that are begun and reset at once, by the thousand (CVE-2023-44487).
+
+use h2::Reason;
+
+use crate::healthy::{MANY, under_attack};
+use crate::house::House;
+use crate::raw::{Raw, bearer, framed};
+use crate::server::Server;
+
+/// Calls of one attacker.
+const CALLS: usize = 3_000;
+
+/// Begins calls and resets them until it has done so often, or is thrown out; how often it was.
+async fn storm(house: &House<'_>, token: &str, path: &str) -> usize {
+    let mut thrown_out = 0;
+    let mut raw = Raw::connect(house).await;
+    for number in 0..CALLS {
+        let headers = [("authorization", token)];
+        match raw.begin(path, &headers).await {
+            Ok((_response, mut stream)) => {
+                // Some with a whole message, so that they are worked on.
+                if number % 3 == 0 {
+                    let _ = stream.send_data(framed(false, 0, &[]), true);
+                }
+                stream.send_reset(Reason::CANCEL);
+            }
+            Err(_) => {
+                thrown_out += 1;
+                raw = Raw::connect(house).await;
+            }
+        }
+    }
+    thrown_out
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn rapid_resets_disturb_nobody() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let coordinator = house.coordinator();
+    let good = bearer(&house, "c");
+    let wrong = format!("Bearer t-00000000.{}", "0".repeat(64));
+    under_attack(&house, &coordinator, "rapid resets", async |calls| {
+        let (claims, lists, wrong) = tokio::join!(
+            storm(&house, &good, "/kazoe.v1.Work/Claim"),
+            storm(&house, &good, "/kazoe.v1.Campaigns/List"),
+            storm(&house, &wrong, "/kazoe.v1.Work/Join"),
+        );
+        assert!(wrong > 0, "a stranger may be wrong a hundred times only");
+        assert!(claims + lists > 0, "resets are counted");
+        calls.more(MANY).await;
+    })
+    .await;
+}

@@ -1,0 +1,137 @@
+//! Those who ask and do not read.
+
+use h2::RecvStream;
+use http::HeaderMap;
+use kazoe_proto::work::{Report, deliver_request};
+use prost::Message;
+use tonic::Code;
+
+use crate::by_hand::Hand;
+use crate::healthy::{MANY, under_attack};
+use crate::house::{House, until};
+use crate::raw::{Raw, bearer, framed, send};
+use crate::server::Server;
+
+/// As many answers as one token may leave unread.
+const SEATS: usize = 32;
+
+/// A message that names a campaign.
+fn named(id: &str) -> bytes::Bytes {
+    let message = kazoe_proto::campaigns::campaign_ref(id).encode_to_vec();
+    framed(false, message.len(), &message)
+}
+
+/// Waits until the coordinator has hung up.
+async fn hung_up(raw: Raw) {
+    let _ = raw.end.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn who_does_not_read_is_hung_up_on() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await.with(&["--max-unread", "4s"]);
+    house.mint("slow", "viewer");
+    let coordinator = house.coordinator();
+    let token = bearer(&house, "slow");
+    let headers = [("authorization", token.as_str())];
+    under_attack(&house, &coordinator, "slow readers", async |calls| {
+        let id = house.json(&["campaigns"])[0]["campaign"].clone();
+        let id = id.as_str().unwrap();
+        let methods = ["Watch", "Export", "Report", "List"];
+        // Nothing may be sent to them, so they cannot read.
+        let mut slow = Vec::new();
+        let mut open: Vec<RecvStream> = Vec::new();
+        for _ in 0..4 {
+            slow.push(Raw::with_window(&house, 0).await);
+        }
+        for number in 0..SEATS {
+            let method = methods[number % methods.len()];
+            let path = format!("/kazoe.v1.Campaigns/{method}");
+            let raw = &mut slow[number % 3];
+            let (response, mut stream) = raw.begin(&path, &headers).await.unwrap();
+            let body = if method == "List" {
+                framed(false, 0, &[])
+            } else {
+                named(id)
+            };
+            assert!(send(&mut stream, body).await);
+            stream.send_data(bytes::Bytes::new(), true).unwrap();
+            open.push(response.await.unwrap().into_body());
+        }
+        // One more has no seat, and is told so; others' tokens have theirs.
+        let refused = slow[3].call(
+            "/kazoe.v1.Campaigns/List",
+            &headers,
+            [framed(false, 0, &[])],
+        );
+        let refused = refused.await.unwrap();
+        assert_eq!(
+            refused.code,
+            Some(Code::ResourceExhausted as i32),
+            "{refused:?}"
+        );
+        assert!(
+            refused.headers.contains_key("grpc-retry-pushback-ms"),
+            "{refused:?}"
+        );
+        calls.more(MANY).await;
+        let idle = slow.pop().unwrap();
+        for raw in slow {
+            hung_up(raw).await;
+        }
+        drop(open);
+        // The seats are free again, and who waits for nothing is left in peace.
+        let mut idle = idle;
+        let again = idle.begin("/kazoe.v1.Campaigns/List", &headers).await;
+        let (response, mut stream) = again.unwrap();
+        stream.send_data(framed(false, 0, &[]), true).unwrap();
+        let head: HeaderMap = response.await.unwrap().headers().clone();
+        assert!(!head.contains_key("grpc-status"), "{head:?}");
+    })
+    .await;
+    until(|| coordinator.log().contains("connections that read nothing"));
+}
+
+/// A worker that says much and hears nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_worker_that_reads_no_answer_is_hung_up_on() {
+    let server = Server::shared().await;
+    let flags = ["--max-unread", "4s", "--hold", "5s"];
+    let house = House::new(&server).await.with(&flags);
+    let coordinator = house.coordinator();
+    let token = bearer(&house, "c");
+    let headers = [("authorization", token.as_str())];
+    under_attack(
+        &house,
+        &coordinator,
+        "unread acknowledgements",
+        async |calls| {
+            let mut hand = Hand::join(&house, "c").await;
+            let lease = loop {
+                if let Some(lease) = hand.claim().await {
+                    break lease;
+                }
+            };
+            let message = deliver_request(&lease.token, &Report::Heartbeat).encode_to_vec();
+            let heartbeat = framed(false, message.len(), &message);
+            let mut raw = Raw::with_window(&house, 0).await;
+            let mut talking = Vec::new();
+            for _ in 0..50 {
+                let (response, mut stream) =
+                    raw.begin("/kazoe.v1.Work/Deliver", &headers).await.unwrap();
+                let heartbeat = heartbeat.clone();
+                talking.push(tokio::spawn(async move {
+                    // Until nobody takes any more.
+                    while send(&mut stream, heartbeat.clone()).await {}
+                    drop(response);
+                }));
+            }
+            calls.more(MANY).await;
+            hung_up(raw).await;
+            for one in talking {
+                one.await.unwrap();
+            }
+        },
+    )
+    .await;
+}

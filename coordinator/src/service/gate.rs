@@ -1,0 +1,234 @@
+//! What stands before the services: who calls, whether it may call now, and how much it may send.
+//!
+//! All of that is settled from the headers of a request. One that is refused here has cost no query, and
+//! nothing of its body is read.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use kazoe_proto::later::later;
+use tokio::time::timeout;
+use tonic::service::Routes;
+use tonic::{Code, Status};
+use tower_service::Service;
+
+use super::Coordinator;
+use super::door::Caller;
+use super::guests::Guest;
+use super::intake::{Intake, Ration, Taken};
+use super::limits::{AGAIN, PROOFS, TALLIES, WORDS};
+use super::outflow::{Outflow, Unread};
+use super::seats::Seat;
+use super::turned_away::count;
+
+/// What a call is, as far as it is treated alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Whether the coordinator serves: for anybody.
+    Health,
+    /// What there is to call, and how health changes, as a stream: for anybody.
+    Open,
+    /// A worker joins.
+    Join,
+    /// A worker asks for segments, or opens a conversation: bounded where that is done.
+    Work,
+    /// What operators and viewers ask.
+    Question,
+    /// What operators do: it may take as long as it takes.
+    Deed,
+}
+
+/// How a call is treated, by the path that names it; nothing for what is not served.
+fn treatment(path: &str) -> Option<(Kind, Ration)> {
+    let one = |most| Ration {
+        most,
+        stream: false,
+    };
+    let stream = |most| Ration { most, stream: true };
+    let (service, method) = path.strip_prefix('/')?.split_once('/')?;
+    Some(match (service, method) {
+        ("grpc.health.v1.Health", "Check") => (Kind::Health, one(WORDS)),
+        ("grpc.health.v1.Health", _) => (Kind::Open, one(WORDS)),
+        ("grpc.reflection.v1.ServerReflection", _) => (Kind::Open, stream(WORDS)),
+        ("kazoe.v1.Work", "Join") => (Kind::Join, one(PROOFS)),
+        ("kazoe.v1.Work", "Claim") => (Kind::Work, one(WORDS)),
+        ("kazoe.v1.Work", "Deliver") => (Kind::Work, stream(TALLIES)),
+        ("kazoe.v1.Campaigns", "Submit") => (Kind::Question, one(PROOFS)),
+        ("kazoe.v1.Campaigns", _) => (Kind::Question, one(WORDS)),
+        ("kazoe.v1.Admin", "Import" | "Resolve") => (Kind::Deed, one(TALLIES)),
+        ("kazoe.v1.Admin", _) => (Kind::Deed, one(WORDS)),
+        _ => return None,
+    })
+}
+
+/// The gate of one connection.
+#[derive(Clone, Debug)]
+pub(super) struct Gate {
+    pub(super) coordinator: Arc<Coordinator>,
+    pub(super) routes: Routes,
+    pub(super) guest: Arc<Guest>,
+    pub(super) unread: Arc<Unread>,
+}
+
+impl Gate {
+    /// Answers a request.
+    pub(super) async fn answer(self, request: Request<Incoming>) -> Response<Outflow> {
+        let unread = Arc::clone(&self.unread);
+        let (response, seat) = match self.pass(request).await {
+            Ok(passed) => passed,
+            Err(refused) => {
+                self.note(refused.code());
+                (refused.into_http(), None)
+            }
+        };
+        response.map(|body| Outflow::new(body, &unread, seat))
+    }
+
+    async fn pass(
+        &self,
+        mut request: Request<Incoming>,
+    ) -> Result<(Response<tonic::body::Body>, Option<Seat>), Status> {
+        let Some((kind, ration)) = treatment(request.uri().path()) else {
+            self.guest.called();
+            return Err(Status::unimplemented("there is no such call"));
+        };
+        let encoding = request.headers().get("grpc-encoding");
+        if encoding.is_some_and(|encoding| encoding != "identity") {
+            self.guest.called();
+            return Err(Status::unimplemented(
+                "compressed messages are not taken; send them as they are",
+            ));
+        }
+        let mut token = String::new();
+        let seat = match kind {
+            Kind::Health => {
+                self.guest.called();
+                None
+            }
+            Kind::Open => {
+                self.guest.called();
+                let seats = &self.coordinator.open_seats;
+                Some(seats.take(&self.guest.address()).ok_or_else(unread)?)
+            }
+            Kind::Join | Kind::Work | Kind::Question | Kind::Deed => {
+                let caller = self.recognise(&request).await?;
+                let seat = self.bound(kind, &caller)?;
+                caller.token().clone_into(&mut token);
+                request.extensions_mut().insert(caller);
+                seat
+            }
+        };
+        let limits = &self.coordinator.settings.limits;
+        // Whoever answers keeps the room of a large message until it is answered.
+        let taken = Taken::default();
+        let room = self.coordinator.room.clone();
+        let room = (room, Arc::clone(&taken));
+        let body = |body| Intake::new(body, (ration, limits.call), token, room);
+        let answer = self.routes.clone().call(request.map(body));
+        let within = match kind {
+            Kind::Deed => Duration::MAX,
+            _ => limits.call,
+        };
+        let answer = timeout(within, answer).await.map_err(|_| {
+            Status::deadline_exceeded(format!(
+                "the call took longer than {} s",
+                limits.call.as_secs_f64()
+            ))
+        })?;
+        let Ok(response) = answer;
+        drop(taken);
+        let code = Status::from_header_map(response.headers()).map(|status| status.code());
+        code.into_iter().for_each(|code| self.note(code));
+        Ok((response, seat))
+    }
+
+    /// Who calls; from now on the connection is a guest's.
+    async fn recognise(&self, request: &Request<Incoming>) -> Result<Caller, Status> {
+        let Coordinator { door, keyring, .. } = &*self.coordinator;
+        let caller = door.admit(keyring, request.headers()).await;
+        let caller = caller.inspect_err(|_| self.guest.called())?;
+        self.guest
+            .welcome()
+            .map_err(|crowded| later(&crowded.to_string(), AGAIN * 5))?;
+        Ok(caller)
+    }
+
+    /// Whether a caller has called too often, and its seat where it needs one.
+    fn bound(&self, kind: Kind, caller: &Caller) -> Result<Option<Seat>, Status> {
+        let Coordinator {
+            joins,
+            calls,
+            seats,
+            ..
+        } = &*self.coordinator;
+        let (rates, what) = match kind {
+            Kind::Join => (joins, "joins"),
+            Kind::Question | Kind::Deed => (calls, "calls"),
+            Kind::Health | Kind::Open | Kind::Work => return Ok(None),
+        };
+        let token = caller.token();
+        rates.take(token, Instant::now()).map_err(|wait| {
+            let words = format!("too many {what} under the token {token}");
+            later(&words, wait.max(Duration::from_millis(100)))
+        })?;
+        match kind {
+            Kind::Question | Kind::Deed => Ok(Some(seats.take(token).ok_or_else(unread)?)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Counts a refusal.
+    fn note(&self, code: Code) {
+        let turned = &self.coordinator.turned_away;
+        let counted: Option<&AtomicU64> = match code {
+            Code::Unauthenticated => Some(&turned.wrong),
+            Code::ResourceExhausted => Some(&turned.later),
+            Code::OutOfRange | Code::Unimplemented | Code::DeadlineExceeded => {
+                Some(&turned.messages)
+            }
+            _ => None,
+        };
+        counted.into_iter().for_each(count);
+    }
+}
+
+/// There are enough answers on their way.
+fn unread() -> Status {
+    later("too many answers wait to be read", AGAIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_served_has_a_treatment_and_nothing_else() {
+        for path in [
+            "/kazoe.v1.Work/Join",
+            "/kazoe.v1.Work/Claim",
+            "/kazoe.v1.Work/Deliver",
+            "/kazoe.v1.Campaigns/Watch",
+            "/kazoe.v1.Admin/Workers",
+            "/grpc.health.v1.Health/Check",
+            "/grpc.health.v1.Health/Watch",
+            "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+        ] {
+            assert!(treatment(path).is_some(), "{path}");
+        }
+        for path in [
+            "",
+            "/",
+            "kazoe",
+            "/kazoe.v1.Work",
+            "/kazoe.v1.Work/Other",
+            "/x/y",
+        ] {
+            assert_eq!(treatment(path), None, "{path}");
+        }
+        let (_, deliver) = treatment("/kazoe.v1.Work/Deliver").unwrap();
+        assert!(deliver.stream);
+    }
+}

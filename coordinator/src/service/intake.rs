@@ -1,0 +1,367 @@
+//! What comes in with a call, piece by piece: no more of it than the call may have, and of all large
+//! messages together no more than there is room for.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Sleep, sleep};
+use tonic::Status;
+
+use super::limits::{INTAKE, INTAKE_EACH, SMALL};
+
+/// gRPC's prefix of a message: whether it is compressed, and its length.
+const PREFIX: usize = 5;
+
+/// What a call may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ration {
+    /// Bytes of a message.
+    pub(super) most: usize,
+    /// Whether there may be more than one.
+    pub(super) stream: bool,
+}
+
+/// The room for large messages of all calls together, of which no token has more than a part.
+#[derive(Clone, Debug)]
+pub(super) struct Room {
+    all: Arc<Semaphore>,
+    /// Only good tokens get here, so there are no more of them than those.
+    each: Arc<Mutex<HashMap<String, Arc<Semaphore>>>>,
+}
+
+impl Room {
+    pub(super) fn new() -> Self {
+        Room {
+            all: Arc::new(Semaphore::new(INTAKE)),
+            each: Arc::default(),
+        }
+    }
+
+    /// Waits for room for a message that came with this token.
+    async fn take(self, token: String, length: usize) -> Result<Space, AcquireError> {
+        let own = {
+            let mut each = self.each.lock().unwrap_or_else(PoisonError::into_inner);
+            let own = each.entry(token);
+            Arc::clone(own.or_insert_with(|| Arc::new(Semaphore::new(INTAKE_EACH))))
+        };
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        // In this order: who waits for its own part stands in nobody's way.
+        Ok(Space {
+            _own: own.acquire_many_owned(length).await?,
+            _all: self.all.acquire_many_owned(length).await?,
+        })
+    }
+}
+
+/// Room that is taken; free again when it is dropped.
+#[derive(Debug)]
+pub(super) struct Space {
+    _own: OwnedSemaphorePermit,
+    _all: OwnedSemaphorePermit,
+}
+
+/// The room that a call has taken; who answers the call keeps it until then.
+pub(super) type Taken = Arc<Mutex<Option<Space>>>;
+
+type Waiting = Pin<Box<dyn Future<Output = Result<Space, AcquireError>> + Send>>;
+
+/// The body of a request.
+pub(super) struct Intake<B> {
+    body: B,
+    ration: Ration,
+    token: String,
+    room: Room,
+    taken: Taken,
+    /// How long one message may take.
+    within: Duration,
+    prefix: [u8; PREFIX],
+    /// How much of the prefix is there.
+    prefixed: usize,
+    /// How much of the message is still to come.
+    left: usize,
+    messages: usize,
+    deadline: Option<Pin<Box<Sleep>>>,
+    /// A large message has begun, for which there must be room before more of it is read.
+    large: Option<usize>,
+    waiting: Option<Waiting>,
+}
+
+impl<B> Intake<B> {
+    /// Of a call under this token; one message may take so long.
+    pub(super) fn new(
+        body: B,
+        (ration, within): (Ration, Duration),
+        token: String,
+        (room, taken): (Room, Taken),
+    ) -> Self {
+        Intake {
+            body,
+            ration,
+            token,
+            room,
+            taken,
+            within,
+            prefix: [0; PREFIX],
+            prefixed: 0,
+            left: 0,
+            messages: 0,
+            // Of a stream nobody knows when it will say something.
+            deadline: (!ration.stream).then(|| Box::pin(sleep(within))),
+            large: None,
+            waiting: None,
+        }
+    }
+
+    fn is_between_messages(&self) -> bool {
+        self.prefixed == 0 && self.left == 0
+    }
+
+    /// Follows the messages in some bytes that arrived.
+    fn follow(&mut self, mut bytes: &[u8]) -> Result<(), Status> {
+        while !bytes.is_empty() {
+            if self.is_between_messages() {
+                if self.messages > 0 && !self.ration.stream {
+                    return Err(Status::invalid_argument("this call takes one message"));
+                }
+                self.messages += 1;
+                let within = self.within;
+                self.deadline.get_or_insert_with(|| Box::pin(sleep(within)));
+            }
+            if self.left == 0 {
+                let missing = (PREFIX - self.prefixed).min(bytes.len());
+                let (head, rest) = bytes.split_at(missing);
+                self.prefix[self.prefixed..self.prefixed + missing].copy_from_slice(head);
+                self.prefixed += missing;
+                bytes = rest;
+                if self.prefixed < PREFIX {
+                    break;
+                }
+                self.begin()?;
+            }
+            let part = self.left.min(bytes.len());
+            self.left -= part;
+            bytes = &bytes[part..];
+            if self.left == 0 {
+                self.prefixed = 0;
+                self.deadline = None;
+                // It came in one piece, which was here before there was anything to wait for.
+                self.large = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// A prefix is whole: whether its message may come.
+    fn begin(&mut self) -> Result<(), Status> {
+        let [compressed, length @ ..] = self.prefix;
+        if compressed != 0 {
+            // Before anything is inflated: it could become any size.
+            return Err(Status::unimplemented(
+                "compressed messages are not taken; send them as they are",
+            ));
+        }
+        let length = u32::from_be_bytes(length) as usize;
+        if length > self.ration.most {
+            return Err(Status::out_of_range(format!(
+                "the message has {length} bytes, and this call takes {} at most",
+                self.ration.most
+            )));
+        }
+        self.left = length;
+        self.large = (length > SMALL).then_some(length);
+        Ok(())
+    }
+
+    /// Makes room for what comes next. What came before is dealt with when more is asked for, unless the
+    /// call takes one message.
+    fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Status>> {
+        if let Some(length) = self.large.take() {
+            self.give_back();
+            let room = self.room.clone();
+            self.waiting = Some(Box::pin(room.take(self.token.clone(), length)));
+        } else if self.is_between_messages() && self.ration.stream {
+            self.give_back();
+        }
+        if let Some(waiting) = &mut self.waiting {
+            let taken = ready!(waiting.as_mut().poll(cx));
+            let taken = taken.map_err(|_| Status::unavailable("the coordinator leaves"))?;
+            self.waiting = None;
+            *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn give_back(&self) {
+        *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl<B> Body for Intake<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: fmt::Display,
+{
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let this = &mut *self;
+        if let Some(deadline) = &mut this.deadline
+            && deadline.as_mut().poll(cx).is_ready()
+        {
+            return Poll::Ready(Some(Err(Status::deadline_exceeded(format!(
+                "the message did not arrive within {} s",
+                this.within.as_secs_f64()
+            )))));
+        }
+        if let Err(status) = ready!(this.poll_room(cx)) {
+            return Poll::Ready(Some(Err(status)));
+        }
+        let frame = match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
+            Some(Ok(frame)) => frame,
+            // The caller has gone, or spoke no HTTP.
+            Some(Err(error)) => {
+                return Poll::Ready(Some(Err(Status::cancelled(error.to_string()))));
+            }
+            None => return Poll::Ready(None),
+        };
+        if let Some(bytes) = frame.data_ref()
+            && let Err(status) = this.follow(bytes)
+        {
+            return Poll::Ready(Some(Err(status)));
+        }
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    /// A body of these pieces.
+    struct Pieces(Vec<Bytes>);
+
+    impl Body for Pieces {
+        type Data = Bytes;
+        type Error = Status;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+            let next = (!self.0.is_empty()).then(|| Ok(Frame::data(self.0.remove(0))));
+            Poll::Ready(next)
+        }
+    }
+
+    fn intake(bytes: &[u8], size: usize, most: usize, stream: bool) -> (Intake<Pieces>, Room) {
+        let pieces = bytes.chunks(size).map(Bytes::copy_from_slice).collect();
+        let room = Room::new();
+        let ration = Ration { most, stream };
+        let hour = Duration::from_secs(3600);
+        let taken = Taken::default();
+        let token = "a".to_owned();
+        let intake = Intake::new(Pieces(pieces), (ration, hour), token, (room.clone(), taken));
+        (intake, room)
+    }
+
+    /// Reads all, and how much room was taken when the last piece was there.
+    fn read(intake: &mut Intake<Pieces>, room: &Room) -> Result<(usize, usize), Status> {
+        let mut context = Context::from_waker(Waker::noop());
+        let (mut length, mut taken) = (0, 0);
+        loop {
+            match Pin::new(&mut *intake).poll_frame(&mut context) {
+                Poll::Ready(Some(Ok(frame))) => length += frame.into_data().unwrap().len(),
+                Poll::Ready(Some(Err(status))) => return Err(status),
+                Poll::Ready(None) => return Ok((length, taken)),
+                Poll::Pending => panic!("nothing is to be waited for"),
+            }
+            taken = INTAKE - room.all.available_permits();
+        }
+    }
+
+    fn message(length: usize) -> Vec<u8> {
+        let mut bytes = vec![0];
+        bytes.extend(u32::try_from(length).unwrap().to_be_bytes());
+        bytes.resize(PREFIX + length, 7);
+        bytes
+    }
+
+    #[tokio::test]
+    async fn messages_pass_whatever_pieces_they_come_in() {
+        let lengths = [0, 1, 4, SMALL, SMALL + 1, 9, 3 * SMALL];
+        let bytes: Vec<u8> = lengths.into_iter().flat_map(message).collect();
+        for size in [1, 2, 5, 7, 1000, SMALL, bytes.len()] {
+            let (mut intake, room) = intake(&bytes, size, 3 * SMALL, true);
+            let (length, taken) = read(&mut intake, &room).unwrap();
+            assert_eq!(length, bytes.len(), "in pieces of {size}");
+            // The last one is large; who answers it has its room until more is asked for.
+            assert!(taken == 3 * SMALL || size > SMALL, "{size}: {taken}");
+            assert_eq!(room.all.available_permits(), INTAKE);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_of_one_message_keeps_its_room_and_takes_no_second() {
+        let (mut one, room) = intake(&message(2 * SMALL), 100, 2 * SMALL, false);
+        read(&mut one, &room).unwrap();
+        assert_eq!(room.all.available_permits(), INTAKE - 2 * SMALL);
+        drop(one);
+        assert_eq!(room.all.available_permits(), INTAKE);
+        let two = [message(3), message(3)].concat();
+        let (mut two, room) = intake(&two, 2, 3, false);
+        let refused = read(&mut two, &room).unwrap_err();
+        assert_eq!(refused.code(), tonic::Code::InvalidArgument);
+    }
+
+    #[tokio::test]
+    async fn what_is_compressed_or_too_large_is_refused_by_its_first_bytes() {
+        let (mut large, room) = intake(&message(11)[..PREFIX], 1, 10, true);
+        let refused = read(&mut large, &room).unwrap_err();
+        assert_eq!(refused.code(), tonic::Code::OutOfRange);
+        let (mut bomb, room) = intake(&[1, 0, 0, 0, 1], 9, 10, true);
+        let refused = read(&mut bomb, &room).unwrap_err();
+        assert_eq!(refused.code(), tonic::Code::Unimplemented);
+    }
+
+    #[tokio::test]
+    async fn who_finds_no_room_waits_without_reading() {
+        let (mut second, room) = intake(&message(2 * SMALL), 10, 2 * SMALL, true);
+        // Another has all that it may have, and the same token too much.
+        let other = room
+            .clone()
+            .take("b".to_owned(), INTAKE_EACH)
+            .await
+            .unwrap();
+        let own = INTAKE_EACH - SMALL;
+        let first = room.clone().take("a".to_owned(), own).await.unwrap();
+        let mut context = Context::from_waker(Waker::noop());
+        let mut poll = || Pin::new(&mut second).poll_frame(&mut context).is_ready();
+        assert!(poll(), "the first piece tells how large it is");
+        assert!(!poll() && !poll());
+        drop(first);
+        assert!(poll());
+        drop(other);
+    }
+}
