@@ -101,10 +101,10 @@ pub(super) struct Args {
     rhythm: Duration,
 
     #[command(flatten)]
-    limits: LimitArgs,
+    log: LogArgs,
 
     #[command(flatten)]
-    log: LogArgs,
+    limits: LimitArgs,
 }
 
 /// Reads a share of the segments as millionths: `0%`, `1%`, `100%`.
