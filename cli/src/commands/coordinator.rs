@@ -92,10 +92,10 @@ pub(super) struct Args {
     made_up: bool,
 
     #[command(flatten)]
-    limits: LimitArgs,
+    log: LogArgs,
 
     #[command(flatten)]
-    log: LogArgs,
+    limits: LimitArgs,
 
     #[command(flatten)]
     settings: SettingsArgs,

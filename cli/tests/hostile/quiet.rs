@@ -99,7 +99,7 @@ async fn idle_connections_take_nobody_s_place() {
     .await;
     let log = coordinator.log();
     assert!(log.contains("connections that showed no token"), "{log}");
-    assert!(log.contains("silent connections that made room"), "{log}");
+    assert!(log.contains("connections that made room"), "{log}");
 }
 
 /// Nobody attacks: what the others are compared with.

@@ -15,6 +15,10 @@ use crate::server::Server;
 /// As many answers as one token may leave unread.
 const SEATS: usize = 32;
 
+/// Messages on each stream of a worker that does not listen: not so many that they are thrown out as a
+/// flood of small pieces.
+const SAID: usize = 10;
+
 /// A message that names a campaign.
 fn named(id: &str) -> bytes::Bytes {
     let message = kazoe_proto::campaigns::campaign_ref(id).encode_to_vec();
@@ -121,9 +125,13 @@ async fn a_worker_that_reads_no_answer_is_hung_up_on() {
                     raw.begin("/kazoe.v1.Work/Deliver", &headers).await.unwrap();
                 let heartbeat = heartbeat.clone();
                 talking.push(tokio::spawn(async move {
-                    // Until nobody takes any more.
-                    while send(&mut stream, heartbeat.clone()).await {}
-                    drop(response);
+                    for _ in 0..SAID {
+                        send(&mut stream, heartbeat.clone()).await;
+                    }
+                    // What it is told it would hear when it could; until the end it cannot.
+                    if let Ok(answer) = response.await {
+                        drop(answer.into_body().data().await);
+                    }
                 }));
             }
             calls.more(MANY).await;

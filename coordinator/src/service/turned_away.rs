@@ -30,7 +30,10 @@ impl TurnedAway {
         let all = [
             (&self.wrong, "calls without a good token"),
             (&self.silent, "connections that showed no token in time"),
-            (&self.crowded, "silent connections that made room"),
+            (
+                &self.crowded,
+                "connections that made room or showed too many wrong ones",
+            ),
             (&self.unread, "connections that read nothing"),
             (&self.later, "calls told to ask later"),
             (&self.messages, "messages too large, compressed or slow"),
