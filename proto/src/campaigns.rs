@@ -53,6 +53,9 @@ pub fn submit_request(submission: &Submission) -> v1::SubmitRequest {
     }
 }
 
+/// Blocks in a segment, at most: its tally and its witnesses are one message, of at most 16 MiB.
+const MOST_BLOCKS: u64 = 1 << 18;
+
 /// The submission that a message says.
 ///
 /// # Errors
@@ -63,7 +66,7 @@ pub fn submission(message: v1::SubmitRequest) -> Result<Submission, Invalid> {
     Ok(Submission {
         campaign: census::campaign("campaign", message.campaign)?,
         target: Target::Samples(within("samples", samples, 1..=1 << 62)?),
-        segment_blocks: within("segment_blocks", blocks, 1..=1 << 20)?,
+        segment_blocks: within("segment_blocks", blocks, 1..=MOST_BLOCKS)?,
         priority: message.priority,
         self_tests: census::self_tests("self_tests", message.self_tests)?,
         build: text("build", message.build, 1..=BUILD)?,

@@ -14,8 +14,8 @@ use super::told::Told;
 use super::{Plan, pace};
 use crate::output::tell;
 
-/// For how long workers that have all joined get into their stride.
-const SETTLE: Duration = Duration::from_secs(5);
+/// For how long workers that have all joined get into their stride, at most: their first leases are small.
+const SETTLE: Duration = Duration::from_secs(20);
 
 /// Which processes are looked at.
 pub(super) struct Watched<'a> {
@@ -42,7 +42,7 @@ pub(super) async fn measure(
         .await?;
     let took = begun.elapsed();
     let joining = latencies(&company.told(), Call::Join);
-    tokio::time::sleep(SETTLE).await;
+    tokio::time::sleep(SETTLE.min(plan.time)).await;
     tell(format_args!(
         "{workers} workers: measuring for {} s.",
         plan.time.as_secs_f64()

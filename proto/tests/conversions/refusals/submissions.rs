@@ -92,7 +92,7 @@ fn submissions() {
             }),
             ("segment_blocks", |it| it.segment_blocks = Some(0)),
             ("segment_blocks", |it| {
-                it.segment_blocks = Some((1 << 20) + 1);
+                it.segment_blocks = Some((1 << 18) + 1);
             }),
             ("self_tests", |it| {
                 it.self_tests = vec![v1::SelfTest::default(); MOST_SELF_TESTS + 1];
