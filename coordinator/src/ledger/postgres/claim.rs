@@ -1,4 +1,4 @@
-//! Claiming, extending and ending leases.
+//! Claiming leases.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use kazoe_common::census::{Cut, Segment};
 use sqlx::PgConnection;
 
-use super::{audits, campaign_rows, losses, now};
+use super::{audits, campaign_rows, losses};
 use crate::leasing::{DisputedSegment, Millis, Purpose, Stock, choose};
 use crate::ledger::rows::{self, Failure, from_row, millis, to_row};
 use crate::ledger::{Lease, LedgerError, Lent, Pace, Token, Who};
@@ -33,6 +33,7 @@ pub(super) async fn claim(
     let (at, frontier) = moment(conn, id).await?;
     let mut stock = stock(conn, id, &campaign.cut, claimants, at, frontier).await?;
     losses::heed(conn, id, &mut stock, at).await?;
+    let unleased: HashSet<Segment> = stock.unleased.iter().copied().collect();
     let mut chosen = Vec::with_capacity(claimants.len());
     for claimant in claimants {
         let Claimant { who, want, hold } = claimant;
@@ -43,8 +44,8 @@ pub(super) async fn claim(
         chosen.push((claimant, deadline, segments));
     }
     let leases = insert_leases(conn, id, at, &chosen).await?;
-    lend(conn, id, &leases, &chosen, at, frontier).await?;
-    if let Some(end) = reach(&chosen).filter(|&end| end > frontier) {
+    lend(conn, id, &leases, &chosen, at, &unleased).await?;
+    if let Some(end) = reach(&chosen, &unleased) {
         sqlx::query(
             "-- claim_move_frontier
              UPDATE campaigns SET frontier = $2 WHERE id = $1",
@@ -78,10 +79,11 @@ pub(super) async fn claim(
 /// A claimant, until when it holds, and what.
 type Chosen<'a> = (&'a Claimant, Millis, Vec<(Segment, Purpose)>);
 
-/// The end of the segments that are lent to be filled.
-fn reach(chosen: &[Chosen<'_>]) -> Option<Segment> {
+/// The end of the segments that are lent for the first time.
+fn reach(chosen: &[Chosen<'_>], unleased: &HashSet<Segment>) -> Option<Segment> {
     let all = chosen.iter().flat_map(|(_, _, segments)| segments);
-    let fill = all.filter(|(_, purpose)| *purpose == Purpose::Fill);
+    let fill =
+        all.filter(|(segment, purpose)| *purpose == Purpose::Fill && unleased.contains(segment));
     fill.map(|&(segment, _)| segment + 1).max()
 }
 
@@ -400,14 +402,14 @@ async fn insert_leases(
         .collect()
 }
 
-/// Lends segments: whoever held them before holds them no more. Nobody held one from the frontier on.
+/// Lends segments: whoever held them before holds them no more. Nobody held the unleased ones.
 async fn lend(
     conn: &mut PgConnection,
     id: &str,
     leases: &[Option<Token>],
     chosen: &[Chosen<'_>],
     at: Millis,
-    frontier: Segment,
+    unleased: &HashSet<Segment>,
 ) -> Result<(), Failure> {
     let (mut sequences, mut segments, mut purposes) = (Vec::new(), Vec::new(), Vec::new());
     let (mut old_segments, mut old_purposes) = (Vec::new(), Vec::new());
@@ -417,7 +419,7 @@ async fn lend(
             sequences.push(token.sequence);
             segments.push(to_row(segment));
             purposes.push(purpose.name());
-            if segment < frontier || purpose != Purpose::Fill {
+            if purpose != Purpose::Fill || !unleased.contains(&segment) {
                 old_segments.push(to_row(segment));
                 old_purposes.push(purpose.name());
             }
@@ -480,150 +482,4 @@ async fn end_emptied(conn: &mut PgConnection, id: &str, at: Millis) -> Result<()
     .execute(conn)
     .await?;
     Ok(())
-}
-
-pub(super) async fn extend(
-    conn: &mut PgConnection,
-    token: Token,
-    hold: Duration,
-) -> Result<Millis, Failure> {
-    let deadline = now(conn).await?.saturating_add(millis(hold));
-    let extended = sqlx::query(
-        "-- leases_extend
-         UPDATE leases SET deadline = $3 WHERE sequence = $1 AND secret = $2 AND ended_at IS NULL",
-    )
-    .bind(token.sequence)
-    .bind(token.secret.to_vec())
-    .bind(deadline)
-    .execute(conn)
-    .await?;
-    if extended.rows_affected() == 1 {
-        Ok(deadline)
-    } else {
-        Err(LedgerError::NotHeld(token).into())
-    }
-}
-
-/// Ends leases of a campaign, and tells how many segments each gives back. `again` tells that an earlier attempt
-/// may have ended them: then its answer is repeated.
-pub(super) async fn end(
-    conn: &mut PgConnection,
-    campaign: &str,
-    tokens: &[Token],
-    again: bool,
-) -> Result<Vec<Result<u64, LedgerError>>, Failure> {
-    campaign_rows::lock(conn, campaign).await?;
-    let at = now(conn).await?;
-    let sequences: Vec<i64> = tokens.iter().map(|token| token.sequence).collect();
-    let secrets: Vec<Vec<u8>> = tokens.iter().map(|token| token.secret.to_vec()).collect();
-    let ended: HashSet<i64> = sqlx::query_scalar::<_, i64>(
-        "-- leases_end
-         UPDATE leases SET ended_at = $4, ending = 'ended'
-         FROM unnest($2::bigint[], $3::bytea[]) AS told (sequence, secret)
-         WHERE leases.sequence = told.sequence AND leases.secret = told.secret
-           AND leases.campaign = $1 AND leases.ended_at IS NULL
-         RETURNING leases.sequence",
-    )
-    .bind(campaign)
-    .bind(sequences)
-    .bind(secrets)
-    .bind(at)
-    .fetch_all(&mut *conn)
-    .await?
-    .into_iter()
-    .collect();
-    let returned = give_back(conn, &ended, "returned", at).await?;
-    let mut told = HashSet::new();
-    let mut answers = Vec::with_capacity(tokens.len());
-    for &token in tokens {
-        answers.push(if ended.contains(&token.sequence) && told.insert(token) {
-            Ok(returned.get(&token.sequence).copied().unwrap_or(0))
-        } else {
-            let before = if again {
-                find_ended(conn, token).await?
-            } else {
-                None
-            };
-            before.ok_or(LedgerError::NotHeld(token))
-        });
-    }
-    Ok(answers)
-}
-
-/// How many segments a lease gave back that was ended before.
-async fn find_ended(conn: &mut PgConnection, token: Token) -> Result<Option<u64>, Failure> {
-    let returned = sqlx::query_scalar::<_, i64>(
-        "-- end_find_returned
-         SELECT (SELECT count(*) FROM loans WHERE lease = leases.sequence AND closing = 'returned')
-         FROM leases WHERE sequence = $1 AND secret = $2 AND ending = 'ended'",
-    )
-    .bind(token.sequence)
-    .bind(token.secret.to_vec())
-    .fetch_optional(conn)
-    .await?;
-    returned.map(from_row).transpose()
-}
-
-/// Ends all leases of a worker. Sent again it finds none, and says so.
-pub(super) async fn forfeit(conn: &mut PgConnection, worker: &str) -> Result<u64, Failure> {
-    let campaigns = sqlx::query_scalar::<_, String>(
-        "-- forfeit_find_campaigns
-         SELECT DISTINCT campaign FROM leases
-         WHERE worker = $1 AND ended_at IS NULL ORDER BY campaign",
-    )
-    .bind(worker)
-    .fetch_all(&mut *conn)
-    .await?;
-    let mut returned = 0;
-    // Locks are taken in the order of the ids, by whoever needs several.
-    for campaign in campaigns {
-        campaign_rows::lock(conn, &campaign).await?;
-        let at = now(conn).await?;
-        let leases = sqlx::query_scalar::<_, i64>(
-            "-- leases_forfeit
-             UPDATE leases SET ended_at = $3, ending = 'forfeited'
-             WHERE worker = $1 AND campaign = $2 AND ended_at IS NULL RETURNING sequence",
-        )
-        .bind(worker)
-        .bind(&campaign)
-        .bind(at)
-        .fetch_all(&mut *conn)
-        .await?;
-        let leases: HashSet<i64> = leases.into_iter().collect();
-        let given_back = give_back(conn, &leases, "forfeited", at).await?;
-        returned += given_back.values().sum::<u64>();
-    }
-    Ok(returned)
-}
-
-/// Closes what leases still lend, and tells how many segments that is of each; those that were to be filled
-/// wait for the next claim.
-async fn give_back(
-    conn: &mut PgConnection,
-    leases: &HashSet<i64>,
-    closing: &str,
-    at: Millis,
-) -> Result<HashMap<i64, u64>, Failure> {
-    let leases: Vec<i64> = leases.iter().copied().collect();
-    let closed = sqlx::query_scalar::<_, i64>(
-        "-- give_back
-         WITH closed AS (
-             UPDATE loans SET closed_at = $2, closing = $3
-             WHERE lease = ANY ($1) AND closed_at IS NULL
-             RETURNING lease, campaign, segment, purpose),
-         waits AS (
-             INSERT INTO waiting (campaign, segment, why)
-             SELECT campaign, segment, 'returned' FROM closed WHERE purpose = 'fill')
-         SELECT lease FROM closed",
-    )
-    .bind(leases)
-    .bind(at)
-    .bind(closing)
-    .fetch_all(conn)
-    .await?;
-    let mut returned = HashMap::new();
-    for lease in closed {
-        *returned.entry(lease).or_default() += 1;
-    }
-    Ok(returned)
 }

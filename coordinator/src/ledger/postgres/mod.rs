@@ -16,6 +16,7 @@ mod claim;
 mod connect;
 mod credentials;
 mod deliver;
+mod ending;
 mod gather;
 mod losses;
 mod measure;
@@ -335,7 +336,7 @@ impl PostgresLedger {
         tokens: &[Token],
     ) -> Result<Vec<Answer<u64>>, LedgerError> {
         self.write(|mut tx, again| async move {
-            let returned = claim::end(&mut tx, campaign, tokens, again).await?;
+            let returned = ending::end(&mut tx, campaign, tokens, again).await?;
             fail_point!("coordinator.end.written");
             Ok((tx, returned))
         })
@@ -467,7 +468,7 @@ impl Ledger for PostgresLedger {
 
     async fn extend(&self, token: Token, hold: Duration) -> Result<Millis, LedgerError> {
         self.write(|mut tx, _| async move {
-            let deadline = claim::extend(&mut tx, token, hold).await?;
+            let deadline = ending::extend(&mut tx, token, hold).await?;
             Ok((tx, deadline))
         })
         .await
@@ -480,7 +481,7 @@ impl Ledger for PostgresLedger {
 
     async fn forfeit(&self, worker: &str) -> Result<u64, LedgerError> {
         self.write(|mut tx, _| async move {
-            let returned = claim::forfeit(&mut tx, worker).await?;
+            let returned = ending::forfeit(&mut tx, worker).await?;
             Ok((tx, returned))
         })
         .await

@@ -1,0 +1,157 @@
+//! Extending and ending leases.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use sqlx::PgConnection;
+
+use super::{campaign_rows, now};
+use crate::leasing::Millis;
+use crate::ledger::rows::{Failure, from_row, millis};
+use crate::ledger::{LedgerError, Token};
+
+pub(super) async fn extend(
+    conn: &mut PgConnection,
+    token: Token,
+    hold: Duration,
+) -> Result<Millis, Failure> {
+    let deadline = now(conn).await?.saturating_add(millis(hold));
+    let extended = sqlx::query(
+        "-- leases_extend
+         UPDATE leases SET deadline = $3 WHERE sequence = $1 AND secret = $2 AND ended_at IS NULL",
+    )
+    .bind(token.sequence)
+    .bind(token.secret.to_vec())
+    .bind(deadline)
+    .execute(conn)
+    .await?;
+    if extended.rows_affected() == 1 {
+        Ok(deadline)
+    } else {
+        Err(LedgerError::NotHeld(token).into())
+    }
+}
+
+/// Ends leases of a campaign, and tells how many segments each gives back. `again` tells that an earlier attempt
+/// may have ended them: then its answer is repeated.
+pub(super) async fn end(
+    conn: &mut PgConnection,
+    campaign: &str,
+    tokens: &[Token],
+    again: bool,
+) -> Result<Vec<Result<u64, LedgerError>>, Failure> {
+    campaign_rows::lock(conn, campaign).await?;
+    let at = now(conn).await?;
+    let sequences: Vec<i64> = tokens.iter().map(|token| token.sequence).collect();
+    let secrets: Vec<Vec<u8>> = tokens.iter().map(|token| token.secret.to_vec()).collect();
+    let ended: HashSet<i64> = sqlx::query_scalar::<_, i64>(
+        "-- leases_end
+         UPDATE leases SET ended_at = $4, ending = 'ended'
+         FROM unnest($2::bigint[], $3::bytea[]) AS told (sequence, secret)
+         WHERE leases.sequence = told.sequence AND leases.secret = told.secret
+           AND leases.campaign = $1 AND leases.ended_at IS NULL
+         RETURNING leases.sequence",
+    )
+    .bind(campaign)
+    .bind(sequences)
+    .bind(secrets)
+    .bind(at)
+    .fetch_all(&mut *conn)
+    .await?
+    .into_iter()
+    .collect();
+    let returned = give_back(conn, &ended, "returned", at).await?;
+    let mut told = HashSet::new();
+    let mut answers = Vec::with_capacity(tokens.len());
+    for &token in tokens {
+        answers.push(if ended.contains(&token.sequence) && told.insert(token) {
+            Ok(returned.get(&token.sequence).copied().unwrap_or(0))
+        } else {
+            let before = if again {
+                find_ended(conn, token).await?
+            } else {
+                None
+            };
+            before.ok_or(LedgerError::NotHeld(token))
+        });
+    }
+    Ok(answers)
+}
+
+/// How many segments a lease gave back that was ended before.
+async fn find_ended(conn: &mut PgConnection, token: Token) -> Result<Option<u64>, Failure> {
+    let returned = sqlx::query_scalar::<_, i64>(
+        "-- end_find_returned
+         SELECT (SELECT count(*) FROM loans WHERE lease = leases.sequence AND closing = 'returned')
+         FROM leases WHERE sequence = $1 AND secret = $2 AND ending = 'ended'",
+    )
+    .bind(token.sequence)
+    .bind(token.secret.to_vec())
+    .fetch_optional(conn)
+    .await?;
+    returned.map(from_row).transpose()
+}
+
+/// Ends all leases of a worker. Sent again it finds none, and says so.
+pub(super) async fn forfeit(conn: &mut PgConnection, worker: &str) -> Result<u64, Failure> {
+    let campaigns = sqlx::query_scalar::<_, String>(
+        "-- forfeit_find_campaigns
+         SELECT DISTINCT campaign FROM leases
+         WHERE worker = $1 AND ended_at IS NULL ORDER BY campaign",
+    )
+    .bind(worker)
+    .fetch_all(&mut *conn)
+    .await?;
+    let mut returned = 0;
+    // Locks are taken in the order of the ids, by whoever needs several.
+    for campaign in campaigns {
+        campaign_rows::lock(conn, &campaign).await?;
+        let at = now(conn).await?;
+        let leases = sqlx::query_scalar::<_, i64>(
+            "-- leases_forfeit
+             UPDATE leases SET ended_at = $3, ending = 'forfeited'
+             WHERE worker = $1 AND campaign = $2 AND ended_at IS NULL RETURNING sequence",
+        )
+        .bind(worker)
+        .bind(&campaign)
+        .bind(at)
+        .fetch_all(&mut *conn)
+        .await?;
+        let leases: HashSet<i64> = leases.into_iter().collect();
+        let given_back = give_back(conn, &leases, "forfeited", at).await?;
+        returned += given_back.values().sum::<u64>();
+    }
+    Ok(returned)
+}
+
+/// Closes what leases still lend, and tells how many segments that is of each; those that were to be filled
+/// wait for the next claim.
+async fn give_back(
+    conn: &mut PgConnection,
+    leases: &HashSet<i64>,
+    closing: &str,
+    at: Millis,
+) -> Result<HashMap<i64, u64>, Failure> {
+    let leases: Vec<i64> = leases.iter().copied().collect();
+    let closed = sqlx::query_scalar::<_, i64>(
+        "-- give_back
+         WITH closed AS (
+             UPDATE loans SET closed_at = $2, closing = $3
+             WHERE lease = ANY ($1) AND closed_at IS NULL
+             RETURNING lease, campaign, segment, purpose),
+         waits AS (
+             INSERT INTO waiting (campaign, segment, why)
+             SELECT campaign, segment, 'returned' FROM closed WHERE purpose = 'fill')
+         SELECT lease FROM closed",
+    )
+    .bind(leases)
+    .bind(at)
+    .bind(closing)
+    .fetch_all(conn)
+    .await?;
+    let mut returned = HashMap::new();
+    for lease in closed {
+        *returned.entry(lease).or_default() += 1;
+    }
+    Ok(returned)
+}
