@@ -121,7 +121,7 @@ pub(crate) fn submission() -> impl Strategy<Value = Submission> {
         |(campaign, cut, priority, self_tests, build)| Submission {
             campaign,
             target: Target::Samples(cut.samples),
-            segment_blocks: cut.segment_blocks,
+            segment_blocks: cut.segment_blocks.min(1 << 18),
             priority,
             self_tests,
             build,
