@@ -33,11 +33,18 @@ impl Lent {
         ledger: &PostgresLedger,
         credential: &str,
     ) -> Result<u64, LedgerError> {
-        let known = self.counts().get(credential).copied();
-        if let Some(known) = known.filter(|known| known.at.elapsed() < FRESH) {
-            return Ok(known.leases);
-        }
         let at = Instant::now();
+        {
+            let mut counts = self.counts();
+            match counts.get_mut(credential) {
+                Some(count) if count.at.elapsed() < FRESH => return Ok(count.leases),
+                // One counts. Whoever asks meanwhile is told the last count.
+                Some(count) => count.at = at,
+                None => {
+                    counts.insert(credential.to_owned(), Count { leases: 0, at });
+                }
+            }
+        }
         let leases = ledger.leases_under(credential).await?;
         let count = Count { leases, at };
         self.counts().insert(credential.to_owned(), count);
