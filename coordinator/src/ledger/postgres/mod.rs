@@ -18,6 +18,7 @@ mod credentials;
 mod deliver;
 mod ending;
 mod gather;
+mod gathered;
 mod losses;
 mod measure;
 mod migrate;
@@ -37,27 +38,25 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fail::fail_point;
 use kazoe_common::census::{Segment, Witness};
 #[cfg(doc)]
 use kazoe_common::game::Variant;
 use sqlx::{PgConnection, PgPool, Postgres, Transaction};
-use tokio::sync::Semaphore;
 
 use self::claim::Claimant;
-use self::deliver::Parcel;
-use self::gather::{Answer, Gather};
+use self::gathered::Gathered;
 use self::operator::AuditLine;
 use self::retry::{Fate, Tries};
 use super::rows::Failure;
 use crate::leasing::{Millis, Verdict};
 use crate::ledger::{
-    AcceptedSegment, AskingWorker, AuditEntry, Breach, BuildShare, CampaignRecord, Credential,
-    Delivery, Heartbeat, Lease, LeaseRecord, Ledger, LedgerError, LogEntry, Market, NewWorker,
-    OwnerShare, SelfTest, Snapshot, Submission, Submitted, Token, Who, WorkerRecord,
+    AcceptedSegment, AuditEntry, Breach, BuildShare, CampaignRecord, Delivery, Lease, Ledger,
+    LedgerError, LogEntry, OwnerShare, SelfTest, Snapshot, Submission, Submitted, Token, Who,
 };
 
 pub(crate) use connect::CONNECTIONS;
+pub(crate) use gathered::{CLAIMING, KEEPING, TELLING};
+
 pub use connect::ConnectError;
 pub use measure::LongReader;
 
@@ -77,57 +76,6 @@ pub struct PostgresLedger {
     /// Whether its tallies are made up.
     made_up: bool,
     gathered: Arc<Gathered>,
-}
-
-/// How many connections claims and joins have, tallies, and what else workers tell: whatever one kind of
-/// request does, the others' connections stay theirs, so heartbeats wait for no claim.
-pub(crate) const CLAIMING: u32 = 3;
-pub(crate) const KEEPING: u32 = 4;
-pub(crate) const TELLING: u32 = 4;
-
-/// Rows that one turn may become, about: a few tenths of a second's work.
-const MOST_ROWS: usize = 1 << 14;
-
-/// Requests that one turn may serve.
-const MOST_REQUESTS: usize = 1 << 10;
-
-/// Segments that the claims of one turn may want.
-const MOST_WANTED: usize = 1 << 14;
-
-/// What many callers ask at once.
-#[derive(Debug)]
-struct Gathered {
-    credentials: Gather<String, Option<Credential>>,
-    joiners: Gather<(String, NewWorker), bool>,
-    asking: Gather<AskingWorker, Option<(WorkerRecord, u64)>>,
-    market: Gather<Millis, Market>,
-    claims: Gather<Claimant, Option<Lease>>,
-    leases: Gather<Token, LeaseRecord>,
-    parcels: Gather<Parcel, Vec<Verdict>>,
-    beats: Gather<workers::Beat, Heartbeat>,
-    ends: Gather<Token, u64>,
-}
-
-impl Gathered {
-    fn new() -> Self {
-        let connections = |number: u32| Arc::new(Semaphore::new(number as usize));
-        let (claiming, keeping, telling) = (
-            connections(CLAIMING),
-            connections(KEEPING),
-            connections(TELLING),
-        );
-        Gathered {
-            credentials: Gather::new(MOST_REQUESTS, &claiming),
-            joiners: Gather::new(MOST_REQUESTS, &claiming),
-            asking: Gather::new(MOST_REQUESTS, &claiming),
-            market: Gather::new(MOST_REQUESTS, &claiming),
-            claims: Gather::new(MOST_WANTED, &claiming),
-            parcels: Gather::new(MOST_ROWS, &keeping),
-            leases: Gather::new(MOST_REQUESTS, &telling),
-            beats: Gather::new(MOST_REQUESTS, &telling),
-            ends: Gather::new(MOST_REQUESTS, &telling),
-        }
-    }
 }
 
 impl PostgresLedger {
@@ -278,105 +226,6 @@ impl PostgresLedger {
     }
 }
 
-/// What writes to one campaign for many callers at once.
-impl PostgresLedger {
-    /// As [`Ledger::deliver`], of a token that is known to be of this campaign.
-    ///
-    /// # Errors
-    /// As there; [`LedgerError::NotHeld`] also if it is another campaign's.
-    pub async fn deliver_to(
-        &self,
-        campaign: &str,
-        token: Token,
-        deliveries: &[Delivery],
-    ) -> Result<Vec<Verdict>, LedgerError> {
-        let parcel = Parcel {
-            token,
-            deliveries: deliveries.into(),
-        };
-        let (ledger, id) = (self.clone(), campaign.to_owned());
-        let serve = move |parcels: Vec<Parcel>| {
-            let (ledger, id) = (ledger.clone(), id.clone());
-            async move { ledger.deliver_all(&id, &parcels).await }
-        };
-        let weight = parcel.weight();
-        let parcels = &self.gathered.parcels;
-        parcels.ask(campaign, parcel, weight, serve).await
-    }
-
-    async fn deliver_all(
-        &self,
-        campaign: &str,
-        parcels: &[Parcel],
-    ) -> Result<Vec<Answer<Vec<Verdict>>>, LedgerError> {
-        self.write(|mut tx, _| async move {
-            let verdicts = deliver::deliver(&mut tx, campaign, parcels).await?;
-            fail_point!("coordinator.deliver.written");
-            Ok((tx, verdicts))
-        })
-        .await
-    }
-
-    /// As [`Ledger::end`], of a token that is known to be of this campaign.
-    ///
-    /// # Errors
-    /// As there; [`LedgerError::NotHeld`] also if it is another campaign's.
-    pub async fn end_of(&self, campaign: &str, token: Token) -> Result<u64, LedgerError> {
-        let (ledger, id) = (self.clone(), campaign.to_owned());
-        let serve = move |tokens: Vec<Token>| {
-            let (ledger, id) = (ledger.clone(), id.clone());
-            async move { ledger.end_all(&id, &tokens).await }
-        };
-        self.gathered.ends.ask(campaign, token, 1, serve).await
-    }
-
-    async fn end_all(
-        &self,
-        campaign: &str,
-        tokens: &[Token],
-    ) -> Result<Vec<Answer<u64>>, LedgerError> {
-        self.write(|mut tx, again| async move {
-            let returned = ending::end(&mut tx, campaign, tokens, again).await?;
-            fail_point!("coordinator.end.written");
-            Ok((tx, returned))
-        })
-        .await
-    }
-
-    async fn claim_all(
-        &self,
-        campaign: &str,
-        claimants: &[Claimant],
-    ) -> Result<Vec<Answer<Option<Lease>>>, LedgerError> {
-        let tokens = &Mutex::new(Vec::<Option<Token>>::new());
-        let lent = self.write(|mut tx, again| async move {
-            let earlier = if again { copied(tokens) } else { Vec::new() };
-            if let Some(leases) = claim::find(&mut tx, campaign, &earlier).await? {
-                return Ok((tx, leases));
-            }
-            let leases = claim::claim(&mut tx, campaign, claimants).await?;
-            if leases.iter().any(Option::is_some) {
-                let new = leases
-                    .iter()
-                    .map(|lease| lease.as_ref().map(|lease| lease.token));
-                *tokens.lock().unwrap_or_else(PoisonError::into_inner) = new.collect();
-                fail_point!("coordinator.claim.written");
-            }
-            Ok((tx, leases))
-        });
-        Ok(lent.await?.into_iter().map(Ok).collect())
-    }
-
-    async fn campaign_of(&self, token: Token) -> Result<String, LedgerError> {
-        self.read(|mut tx| async move { deliver::campaign_of(&mut tx, token).await })
-            .await
-    }
-}
-
-fn copied<T: Clone>(list: &Mutex<Vec<T>>) -> Vec<T> {
-    list.lock().unwrap_or_else(PoisonError::into_inner).clone()
-}
-
 /// The database's clock, not that of the transaction's beginning: it may have waited for a lock since.
 async fn now(conn: &mut PgConnection) -> Result<Millis, Failure> {
     let now = sqlx::query_scalar::<_, i64>(
@@ -392,15 +241,11 @@ async fn now(conn: &mut PgConnection) -> Result<Millis, Failure> {
 type Memo<T> = Mutex<Option<T>>;
 
 fn note<T>(memo: &Memo<T>, what: T) {
-    *memo
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(what);
+    *memo.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
 }
 
-fn noted<T: Copy>(memo: &Memo<T>) -> Option<T> {
-    *memo
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+fn noted<T: Clone>(memo: &Memo<T>) -> Option<T> {
+    memo.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 impl Ledger for PostgresLedger {
@@ -448,13 +293,7 @@ impl Ledger for PostgresLedger {
             want,
             hold,
         };
-        let (ledger, campaign) = (self.clone(), id.to_owned());
-        let serve = move |claimants: Vec<Claimant>| {
-            let (ledger, campaign) = (ledger.clone(), campaign.clone());
-            async move { ledger.claim_all(&campaign, &claimants).await }
-        };
-        let weight = usize::try_from(want).unwrap_or(usize::MAX);
-        self.gathered.claims.ask(id, claimant, weight, serve).await
+        self.claim_of(id, claimant).await
     }
 
     async fn deliver(
