@@ -1,5 +1,7 @@
 //! How many connections a process may hold open.
 
+use std::fmt;
+
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Files and sockets that a process has open beside its connections: standard streams, the database, the
@@ -21,23 +23,48 @@ pub(crate) fn raise() -> Option<u64> {
     getrlimit(Resource::Nofile).current
 }
 
-/// Whether a process may hold so many connections.
+/// Raises the bound for so many connections.
 ///
 /// # Errors
-/// If not: what to do.
-pub(crate) fn check(connections: u64) -> Result<(), String> {
+/// If it stays too low for them.
+pub(crate) fn raise_for(connections: u64) -> Result<(), Shortage> {
     judge(connections, raise())
 }
 
-fn judge(connections: u64, most: Option<u64>) -> Result<(), String> {
+fn judge(connections: u64, most: Option<u64>) -> Result<(), Shortage> {
     let wanted = connections + BESIDE;
     match most {
-        Some(most) if most < wanted => Err(format!(
+        Some(most) if most < wanted => Err(Shortage {
+            connections,
+            wanted,
+            most,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// A process may have fewer files and sockets open than so many connections want.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Shortage {
+    connections: u64,
+    pub(crate) wanted: u64,
+    pub(crate) most: u64,
+}
+
+/// To whoever measures how many workers can be held.
+impl fmt::Display for Shortage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shortage {
+            connections,
+            wanted,
+            most,
+        } = self;
+        write!(
+            f,
             "a coordinator of {connections} workers has {wanted} files and sockets open, and a process \
              here may have {most}: raise the hard limit (`ulimit -Hn {wanted}` as root, \
              LimitNOFILE= of systemd, --ulimit nofile= of docker), or measure fewer --workers"
-        )),
-        _ => Ok(()),
+        )
     }
 }
 
@@ -49,7 +76,7 @@ mod tests {
     fn too_many_connections_are_refused_with_what_to_do() {
         assert_eq!(judge(10_000, None), Ok(()));
         assert_eq!(judge(10_000, Some(10_128)), Ok(()));
-        let why = judge(10_000, Some(1024)).unwrap_err();
+        let why = judge(10_000, Some(1024)).unwrap_err().to_string();
         assert!(why.contains("ulimit -Hn 10128"), "{why}");
     }
 }

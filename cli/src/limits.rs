@@ -5,10 +5,8 @@ use std::time::Duration;
 use kazoe_coordinator::service::limits::Limits;
 use tracing::warn;
 
-use crate::{descriptors, span};
-
-/// File handles that are no connections: the database's, the log, the port.
-const OWN_HANDLES: u64 = 128;
+use crate::descriptors::{self, Shortage};
+use crate::span;
 
 /// The bounds that an operator may change. Each has a default that holds 10,000 workers behind one address
 /// with one token.
@@ -111,11 +109,10 @@ impl LimitArgs {
 
     /// Gets file handles for so many connections, or says that there are fewer.
     pub(crate) fn prepare(&self) {
-        let wanted = OWN_HANDLES + self.limits().connections_and_strangers() as u64;
-        let handles = descriptors::raise();
-        if let Some(handles) = handles.filter(|&handles| handles < wanted) {
+        let connections = self.limits().connections_and_strangers() as u64;
+        if let Err(Shortage { wanted, most, .. }) = descriptors::raise_for(connections) {
             warn!(
-                handles,
+                handles = most,
                 wanted,
                 "the system gives fewer file handles than connections may be needed for; raise \
                  `ulimit -n`, or LimitNOFILE in a unit of systemd"

@@ -68,7 +68,7 @@ fn pace(workers: u64, rate: u64) -> Duration {
 /// What was refused, lost or wrong, or why it cannot be measured.
 pub(crate) async fn measure(plan: &Plan) -> Result<Findings, String> {
     let most = plan.workers.iter().copied().max().unwrap_or(0);
-    descriptors::check(most)?;
+    descriptors::raise_for(most).map_err(|shortage| shortage.to_string())?;
     tell("Preparing a database.");
     let site = Site::prepare(plan.database.as_deref(), &plan.settings).await?;
     let postgres = site.server.as_ref().map(server::Server::pid);
