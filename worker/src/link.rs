@@ -181,7 +181,8 @@ impl fmt::Display for LinkError {
             ),
             LinkError::Secret(place) => write!(
                 f,
-                "the coordinator's address holds a name, a password or a query, which nobody reads: write                  it without ({place}), and give the token with --token-file"
+                "the coordinator's address holds a name, a password or a query, which is not used: write \
+                 it without ({place}), and give the token with --token-file"
             ),
             LinkError::Tls(error) => write!(f, "the certificates cannot be used: {error:?}"),
             LinkError::Token => write!(
