@@ -67,13 +67,11 @@ impl PostgresLedger {
     /// # Errors
     /// [`LedgerError::Storage`].
     pub async fn credential(&self, id: &str) -> Result<Option<Credential>, LedgerError> {
-        let ledger = self.clone();
-        let serve = move |ids: Vec<String>| {
-            let ledger = ledger.clone();
-            async move { ledger.find_credentials(&ids).await }
-        };
-        let credentials = &self.gathered.credentials;
-        credentials.ask("", id.to_owned(), 1, serve).await
+        let (credentials, id) = (&self.gathered.credentials, id.to_owned());
+        self.together(credentials, "", id, 1, |ledger, _, ids| async move {
+            ledger.find_credentials(&ids).await
+        })
+        .await
     }
 
     async fn find_credentials(

@@ -68,6 +68,31 @@ impl Gathered {
     }
 }
 
+impl PostgresLedger {
+    /// [`Gather::ask`], where this ledger serves: it is handed to `serve` with what all of them are about.
+    ///
+    /// # Errors
+    /// What `serve` says.
+    pub(super) async fn together<Q, A, F, Served>(
+        &self,
+        gather: &Gather<Q, A>,
+        about: &str,
+        request: Q,
+        weight: usize,
+        serve: F,
+    ) -> Answer<A>
+    where
+        Q: Clone + Send + 'static,
+        A: Send + 'static,
+        F: Fn(PostgresLedger, String, Vec<Q>) -> Served + Send + Sync + 'static,
+        Served: Future<Output = Result<Vec<Answer<A>>, LedgerError>> + Send + 'static,
+    {
+        let (ledger, id) = (self.clone(), about.to_owned());
+        let serve = move |requests| serve(ledger.clone(), id.clone(), requests);
+        gather.ask(about, request, weight, serve).await
+    }
+}
+
 /// What writes to one campaign for many callers at once.
 impl PostgresLedger {
     /// As [`Ledger::deliver`], of a token that is known to be of this campaign.
@@ -84,14 +109,15 @@ impl PostgresLedger {
             token,
             deliveries: deliveries.into(),
         };
-        let (ledger, id) = (self.clone(), campaign.to_owned());
-        let serve = move |parcels: Vec<Parcel>| {
-            let (ledger, id) = (ledger.clone(), id.clone());
-            async move { ledger.deliver_all(&id, &parcels).await }
-        };
-        let weight = parcel.weight();
-        let parcels = &self.gathered.parcels;
-        parcels.ask(campaign, parcel, weight, serve).await
+        let (parcels, weight) = (&self.gathered.parcels, parcel.weight());
+        self.together(
+            parcels,
+            campaign,
+            parcel,
+            weight,
+            |ledger, id, parcels| async move { ledger.deliver_all(&id, &parcels).await },
+        )
+        .await
     }
 
     async fn deliver_all(
@@ -112,12 +138,11 @@ impl PostgresLedger {
     /// # Errors
     /// As there; [`LedgerError::NotHeld`] also if it is another campaign's.
     pub async fn end_of(&self, campaign: &str, token: Token) -> Result<u64, LedgerError> {
-        let (ledger, id) = (self.clone(), campaign.to_owned());
-        let serve = move |tokens: Vec<Token>| {
-            let (ledger, id) = (ledger.clone(), id.clone());
-            async move { ledger.end_all(&id, &tokens).await }
-        };
-        self.gathered.ends.ask(campaign, token, 1, serve).await
+        let ends = &self.gathered.ends;
+        self.together(ends, campaign, token, 1, |ledger, id, tokens| async move {
+            ledger.end_all(&id, &tokens).await
+        })
+        .await
     }
 
     async fn end_all(
@@ -142,14 +167,16 @@ impl PostgresLedger {
         campaign: &str,
         claimant: Claimant,
     ) -> Result<Option<Lease>, LedgerError> {
-        let (ledger, id) = (self.clone(), campaign.to_owned());
-        let serve = move |claimants: Vec<Claimant>| {
-            let (ledger, id) = (ledger.clone(), id.clone());
-            async move { ledger.claim_all(&id, &claimants).await }
-        };
         let weight = usize::try_from(claimant.want).unwrap_or(usize::MAX);
         let claims = &self.gathered.claims;
-        claims.ask(campaign, claimant, weight, serve).await
+        self.together(
+            claims,
+            campaign,
+            claimant,
+            weight,
+            |ledger, id, claimants| async move { ledger.claim_all(&id, &claimants).await },
+        )
+        .await
     }
 
     async fn claim_all(

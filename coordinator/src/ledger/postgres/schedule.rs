@@ -36,16 +36,18 @@ impl PostgresLedger {
     /// # Errors
     /// [`LedgerError::Storage`].
     pub async fn market(&self, patience: Millis) -> Result<Market, LedgerError> {
-        let ledger = self.clone();
-        let serve = move |all: Vec<Millis>| {
-            let ledger = ledger.clone();
-            async move {
+        let (market, about) = (&self.gathered.market, patience.to_string());
+        self.together(
+            market,
+            &about,
+            patience,
+            1,
+            move |ledger, _, all| async move {
                 let market = ledger.look_at_market(patience).await?;
                 Ok(all.iter().map(|_| Ok(market.clone())).collect())
-            }
-        };
-        let about = patience.to_string();
-        self.gathered.market.ask(&about, patience, 1, serve).await
+            },
+        )
+        .await
     }
 
     async fn look_at_market(&self, patience: Millis) -> Result<Market, LedgerError> {
@@ -117,12 +119,11 @@ impl PostgresLedger {
     /// # Errors
     /// [`LedgerError::NotHeld`] if it names nothing.
     pub async fn lease(&self, token: Token) -> Result<LeaseRecord, LedgerError> {
-        let ledger = self.clone();
-        let serve = move |tokens: Vec<Token>| {
-            let ledger = ledger.clone();
-            async move { ledger.find_leases(&tokens).await }
-        };
-        self.gathered.leases.ask("", token, 1, serve).await
+        let leases = &self.gathered.leases;
+        self.together(leases, "", token, 1, |ledger, _, tokens| async move {
+            ledger.find_leases(&tokens).await
+        })
+        .await
     }
 
     async fn find_leases(&self, tokens: &[Token]) -> Result<Vec<Answer<LeaseRecord>>, LedgerError> {

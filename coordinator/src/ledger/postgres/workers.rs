@@ -64,13 +64,12 @@ impl PostgresLedger {
     /// # Errors
     /// [`LedgerError::Storage`].
     pub async fn join_worker(&self, id: &str, new: &NewWorker) -> Result<bool, LedgerError> {
-        let ledger = self.clone();
         let joiner = (id.to_owned(), new.clone());
-        let serve = move |joiners: Vec<(String, NewWorker)>| {
-            let ledger = ledger.clone();
-            async move { ledger.join_workers(&joiners).await }
-        };
-        self.gathered.joiners.ask("", joiner, 1, serve).await
+        let joiners = &self.gathered.joiners;
+        self.together(joiners, "", joiner, 1, |ledger, _, joiners| async move {
+            ledger.join_workers(&joiners).await
+        })
+        .await
     }
 
     async fn join_workers(
@@ -167,12 +166,11 @@ impl PostgresLedger {
         &self,
         asking: AskingWorker,
     ) -> Result<Option<(WorkerRecord, u64)>, LedgerError> {
-        let ledger = self.clone();
-        let serve = move |asking: Vec<AskingWorker>| {
-            let ledger = ledger.clone();
-            async move { ledger.asking_workers(&asking).await }
-        };
-        self.gathered.asking.ask("", asking, 1, serve).await
+        let all = &self.gathered.asking;
+        self.together(all, "", asking, 1, |ledger, _, asking| async move {
+            ledger.asking_workers(&asking).await
+        })
+        .await
     }
 
     /// How many leases of workers that joined with a credential go on.
@@ -253,17 +251,16 @@ impl PostgresLedger {
         worker: &str,
         hold: Duration,
     ) -> Result<Heartbeat, LedgerError> {
-        let ledger = self.clone();
         let beat = Beat {
             token,
             worker: worker.to_owned(),
             hold,
         };
-        let serve = move |beats: Vec<Beat>| {
-            let ledger = ledger.clone();
-            async move { ledger.heartbeats(&beats).await }
-        };
-        self.gathered.beats.ask("", beat, 1, serve).await
+        let beats = &self.gathered.beats;
+        self.together(beats, "", beat, 1, |ledger, _, beats| async move {
+            ledger.heartbeats(&beats).await
+        })
+        .await
     }
 
     async fn heartbeats(&self, beats: &[Beat]) -> Result<Vec<Answer<Heartbeat>>, LedgerError> {
