@@ -30,27 +30,29 @@ pub(super) async fn choice(conn: &mut PgConnection, id: &str) -> Result<Choice, 
     })
 }
 
-/// Segments that were just accepted are to be audited, those of them that are chosen.
-pub(super) async fn want(
+/// Segments that were just accepted, each with whose tally that is, are to be audited, those of them that are
+/// chosen.
+pub(super) async fn want<'a>(
     conn: &mut PgConnection,
     id: &str,
-    segments: impl Iterator<Item = Segment>,
+    accepted: impl Iterator<Item = (Segment, &'a str)>,
     choice: Choice,
 ) -> Result<(), Failure> {
-    let chosen: Vec<i64> = segments
-        .filter(|&segment| is_audited(&choice.salt, segment, choice.millionths))
-        .map(to_row)
-        .collect();
-    if chosen.is_empty() {
+    let (segments, owners): (Vec<i64>, Vec<&str>) = accepted
+        .filter(|&(segment, _)| is_audited(&choice.salt, segment, choice.millionths))
+        .map(|(segment, owner)| (to_row(segment), owner))
+        .unzip();
+    if segments.is_empty() {
         return Ok(());
     }
     sqlx::query(
         "-- audits_want
-         INSERT INTO audits_due (campaign, segment)
-         SELECT $1, unnest($2::bigint[]) ON CONFLICT DO NOTHING",
+         INSERT INTO audits_due (campaign, segment, owner)
+         SELECT $1, chosen.* FROM unnest($2::bigint[], $3::text[]) AS chosen ON CONFLICT DO NOTHING",
     )
     .bind(id)
-    .bind(chosen)
+    .bind(segments)
+    .bind(owners)
     .execute(conn)
     .await?;
     Ok(())
@@ -73,45 +75,63 @@ pub(super) async fn forget(
     Ok(())
 }
 
-/// The first audits that this owner could do.
+/// The first audits of each owner's tallies that some of these owners could do now.
 pub(super) async fn due(
     conn: &mut PgConnection,
     id: &str,
-    owner: &str,
+    owners: &[&str],
     at: Millis,
     want: u32,
 ) -> Result<Vec<DisputedSegment>, Failure> {
-    sqlx::query_as::<_, (i64, Vec<String>, Option<i64>)>(
-        "-- audits_due
-         SELECT u.segment,
-                (SELECT array_agg(DISTINCT r.owner) FROM results r
-                 WHERE r.campaign = u.campaign AND r.segment = u.segment AND r.verdict <> 'stale'),
-                (SELECT max(l.deadline) FROM loans o JOIN leases l ON l.sequence = o.lease
-                 WHERE o.campaign = u.campaign AND o.purpose = 'audit'
-                   AND o.segment = u.segment AND o.closed_at IS NULL)
-         FROM audits_due u
-         WHERE u.campaign = $1
-           AND NOT EXISTS (SELECT 1 FROM results r
-                           WHERE r.campaign = u.campaign AND r.segment = u.segment
-                             AND r.owner = $2 AND r.verdict <> 'stale')
-           AND NOT EXISTS (SELECT 1 FROM loans o JOIN leases l ON l.sequence = o.lease
-                           WHERE o.campaign = u.campaign AND o.purpose = 'audit'
-                             AND o.segment = u.segment AND o.closed_at IS NULL AND l.deadline > $4)
-         ORDER BY u.segment LIMIT $3",
-    )
-    .bind(id)
-    .bind(owner)
-    .bind(i64::from(want))
-    .bind(at)
-    .fetch_all(conn)
-    .await?
-    .into_iter()
-    .map(|(segment, owners, lent_until)| {
-        Ok(DisputedSegment {
-            segment: from_row(segment)?,
-            owners,
-            lent_until,
+    sqlx::query_as::<_, (i64, Vec<String>, Option<i64>)>(DUE)
+        .bind(id)
+        .bind(owners)
+        .bind(i64::from(want))
+        .bind(at)
+        .fetch_all(conn)
+        .await?
+        .into_iter()
+        .map(|(segment, owners, lent_until)| {
+            Ok(DisputedSegment {
+                segment: from_row(segment)?,
+                owners,
+                lent_until,
+            })
         })
-    })
-    .collect()
+        .collect()
 }
+
+/// It goes from one owner of due audits to the next by the index, past those whose audits nobody here could do,
+/// and of the others' audits past those that are lent.
+const DUE: &str = "-- audits_due
+    WITH RECURSIVE audited (owner) AS (
+        (SELECT owner FROM audits_due WHERE campaign = $1 ORDER BY owner LIMIT 1)
+        UNION ALL
+        SELECT (SELECT u.owner FROM audits_due u WHERE u.campaign = $1 AND u.owner > audited.owner
+                ORDER BY u.owner LIMIT 1)
+        FROM audited WHERE audited.owner IS NOT NULL),
+    others (owner) AS MATERIALIZED (
+        SELECT owner FROM audited
+        WHERE EXISTS (SELECT 1 FROM unnest($2::text[]) AS asking (owner)
+                      WHERE asking.owner <> audited.owner)),
+    due AS (
+        SELECT first.segment
+        FROM others,
+             LATERAL (
+                 SELECT u.segment FROM audits_due u
+                 WHERE u.campaign = $1 AND u.owner = others.owner
+                   AND (SELECT l.deadline FROM loans o JOIN leases l ON l.sequence = o.lease
+                        WHERE o.campaign = $1 AND o.purpose = 'audit' AND o.segment = u.segment
+                          AND o.closed_at IS NULL AND l.deadline > $4 LIMIT 1) IS NULL
+                   AND EXISTS (SELECT 1 FROM unnest($2::text[]) AS asking (owner)
+                               WHERE NOT EXISTS (SELECT 1 FROM results r
+                                                 WHERE r.campaign = $1 AND r.segment = u.segment
+                                                   AND r.owner = asking.owner AND r.verdict <> 'stale'))
+                 ORDER BY u.segment LIMIT $3) AS first)
+    SELECT due.segment,
+           (SELECT array_agg(DISTINCT r.owner) FROM results r
+            WHERE r.campaign = $1 AND r.segment = due.segment AND r.verdict <> 'stale'),
+           (SELECT max(l.deadline) FROM loans o JOIN leases l ON l.sequence = o.lease
+            WHERE o.campaign = $1 AND o.purpose = 'audit' AND o.segment = due.segment
+              AND o.closed_at IS NULL)
+    FROM due ORDER BY due.segment";

@@ -1,6 +1,6 @@
 //! Claiming leases.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use kazoe_common::census::{Cut, Segment};
@@ -184,22 +184,15 @@ async fn stock(
     let want = claimants
         .iter()
         .fold(0_u32, |all, claimant| all.saturating_add(claimant.want));
-    let owners: BTreeSet<&str> = claimants
-        .iter()
-        .map(|claimant| claimant.who.owner.as_str())
-        .collect();
-    let mut audits = BTreeMap::new();
-    for owner in owners {
-        let due = audits::due(conn, id, owner, at, want).await?;
-        audits.extend(due.into_iter().map(|audit| (audit.segment, audit)));
-    }
+    let owners = claimants.iter().map(|claimant| &*claimant.who.owner);
+    let owners: Vec<&str> = owners.collect::<BTreeSet<_>>().into_iter().collect();
     Ok(Stock {
         retracted: waiting(conn, id, "retracted", want).await?,
         disputed: disputed(conn, id).await?,
         returned: waiting(conn, id, "returned", want).await?,
         lent: expired(conn, id, at, want).await?,
         unleased: unleased(conn, id, cut, frontier, want).await?,
-        audits: audits.into_values().collect(),
+        audits: audits::due(conn, id, &owners, at, want).await?,
         ..Stock::default()
     })
 }

@@ -222,15 +222,18 @@ async fn receive_all(
         if let Some(first) = reopened {
             prefix::drop_checkpoints(conn, campaign, first).await?;
         }
-        let segments = fresh.iter().map(|(_, one)| one.segment);
-        audits::want(conn, campaign, segments, choice).await?;
+        let accepted = fresh
+            .iter()
+            .map(|(arrival, one)| (one.segment, &*arrival.who.owner));
+        audits::want(conn, campaign, accepted, choice).await?;
     }
     for place in others {
         let (arrival, delivery) = items[place];
         let samples = cut.samples_of(delivery.segment);
         let (verdict, effect) = receive(conn, arrival, samples, delivery).await?;
         if effect == Effect::Accept {
-            audits::want(conn, campaign, [delivery.segment].into_iter(), choice).await?;
+            let accepted = [(delivery.segment, &*arrival.who.owner)].into_iter();
+            audits::want(conn, campaign, accepted, choice).await?;
         } else if effect != Effect::None || verdict == Verdict::Audit {
             audits::forget(conn, campaign, delivery.segment).await?;
         }

@@ -11,7 +11,7 @@ pub(super) const RUNTIME_ROLE: &str = "kazoe_runtime";
 const LOCK: i64 = 0x4b41_5a4f;
 
 /// Append-only.
-const MIGRATIONS: [Migration; 4] = [
+const MIGRATIONS: [Migration; 5] = [
     Migration {
         version: 20_261_130_000_000,
         name: "create_ledger",
@@ -31,6 +31,11 @@ const MIGRATIONS: [Migration; 4] = [
         version: 20_261_203_000_000,
         name: "order_live_leases",
         sql: include_str!("../../../../migrations/postgres/20261203000000_order_live_leases.sql"),
+    },
+    Migration {
+        version: 20_261_204_000_000,
+        name: "own_due_audits",
+        sql: include_str!("../../../../migrations/postgres/20261204000000_own_due_audits.sql"),
     },
 ];
 
