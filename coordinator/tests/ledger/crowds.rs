@@ -20,9 +20,9 @@ use crate::server::Server;
 const LONG: Duration = Duration::from_secs(3600);
 
 /// Workers of three owners.
-const CROWD: u64 = 60;
+pub(crate) const CROWD: u64 = 60;
 
-fn worker(number: u64) -> Who {
+pub(crate) fn worker(number: u64) -> Who {
     Who {
         worker: format!("w-{number}"),
         ..owner(["a", "b", "c"][usize::try_from(number % 3).unwrap()])
@@ -30,7 +30,7 @@ fn worker(number: u64) -> Who {
 }
 
 /// Each of the crowd does it, all at once; what came of it, in their order.
-async fn all_at_once<T, F>(act: impl Fn(u64) -> F) -> Vec<T>
+pub(crate) async fn all_at_once<T, F>(act: impl Fn(u64) -> F) -> Vec<T>
 where
     T: Send + 'static,
     F: Future<Output = T> + Send + 'static,
@@ -45,7 +45,7 @@ where
     done.into_iter().map(|(_, what)| what).collect()
 }
 
-async fn claim_all(ledger: &PostgresLedger, id: &str, want: u32) -> Vec<Lease> {
+pub(crate) async fn claim_all(ledger: &PostgresLedger, id: &str, want: u32) -> Vec<Lease> {
     let leases = all_at_once(|number| {
         let (ledger, id) = (ledger.clone(), id.to_owned());
         async move { ledger.claim(&id, &worker(number), want, LONG).await }

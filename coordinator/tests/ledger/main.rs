@@ -6,6 +6,7 @@ mod crowds;
 mod faults;
 mod files;
 mod interleavings;
+mod lookups;
 mod made_up;
 mod mounts;
 mod postgres;

@@ -1,4 +1,9 @@
 //! Extending and ending leases.
+//!
+//! Leases and their loans are looked up by numbers, also by a planner that knows nothing of the tables yet: it
+//! would rather go through all that are open (`ended_at IS NULL` and `closed_at IS NULL`, for which there are
+//! indexes, say the same as `ending IS NULL` and `closing IS NULL`), or through all there are where many are
+//! meant (of `ARRAY(SELECT ...)` it does not know how many that are).
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -47,10 +52,14 @@ pub(super) async fn end(
     let ended: HashSet<i64> = sqlx::query_scalar::<_, i64>(
         "-- leases_end
          UPDATE leases SET ended_at = $4, ending = 'ended'
-         FROM unnest($2::bigint[], $3::bytea[]) AS told (sequence, secret)
-         WHERE leases.sequence = told.sequence AND leases.secret = told.secret
-           AND leases.campaign = $1 AND leases.ended_at IS NULL
-         RETURNING leases.sequence",
+         WHERE sequence = ANY (ARRAY(
+             SELECT held.sequence
+             FROM unnest($2::bigint[], $3::bytea[]) AS told (sequence, secret),
+                  LATERAL (SELECT l.sequence FROM leases l
+                           WHERE l.sequence = told.sequence AND l.secret = told.secret
+                             AND l.campaign = $1 OFFSET 0) AS held))
+           AND ending IS NULL
+         RETURNING sequence",
     )
     .bind(campaign)
     .bind(sequences)
@@ -137,7 +146,7 @@ async fn give_back(
         "-- give_back
          WITH closed AS (
              UPDATE loans SET closed_at = $2, closing = $3
-             WHERE lease = ANY ($1) AND closed_at IS NULL
+             WHERE lease = ANY (ARRAY(SELECT unnest($1::bigint[]))) AND closing IS NULL
              RETURNING lease, campaign, segment, purpose),
          waits AS (
              INSERT INTO waiting (campaign, segment, why)

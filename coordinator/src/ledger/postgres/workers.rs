@@ -17,7 +17,6 @@ use crate::ledger::{
 pub(super) struct Beat {
     token: Token,
     worker: String,
-    hold: Duration,
 }
 
 /// As [`Row`], and how many leases it holds.
@@ -254,16 +253,19 @@ impl PostgresLedger {
         let beat = Beat {
             token,
             worker: worker.to_owned(),
-            hold,
         };
-        let beats = &self.gathered.beats;
-        self.together(beats, "", beat, 1, |ledger, _, beats| async move {
-            ledger.heartbeats(&beats).await
+        let (beats, about) = (&self.gathered.beats, hold.as_millis().to_string());
+        self.together(beats, &about, beat, 1, move |ledger, _, beats| async move {
+            ledger.heartbeats(&beats, hold).await
         })
         .await
     }
 
-    async fn heartbeats(&self, beats: &[Beat]) -> Result<Vec<Answer<Heartbeat>>, LedgerError> {
+    async fn heartbeats(
+        &self,
+        beats: &[Beat],
+        hold: Duration,
+    ) -> Result<Vec<Answer<Heartbeat>>, LedgerError> {
         let sequences: &Vec<i64> = &beats.iter().map(|beat| beat.token.sequence).collect();
         let found = self.write(|mut tx, _| async move {
             let at = now(&mut tx).await?;
@@ -272,7 +274,12 @@ impl PostgresLedger {
                  UPDATE workers SET seen_at = greatest(seen_at, $2) WHERE id = ANY ($1)
                  RETURNING id, drained_at IS NOT NULL",
             )
-            .bind(beats.iter().map(|beat| beat.worker.as_str()).collect::<Vec<_>>())
+            .bind(
+                beats
+                    .iter()
+                    .map(|beat| beat.worker.as_str())
+                    .collect::<Vec<_>>(),
+            )
             .bind(at)
             .fetch_all(&mut *tx)
             .await?
@@ -281,18 +288,26 @@ impl PostgresLedger {
             // A cancelled campaign's leases are extended no more.
             let extended: HashSet<i64> = sqlx::query_scalar::<_, i64>(
                 "-- leases_extend_all
-                 UPDATE leases SET deadline = $4 + told.hold
-                 FROM unnest($1::bigint[], $2::bytea[], $3::bigint[]) AS told (sequence, secret, hold)
-                 WHERE leases.sequence = told.sequence AND leases.secret = told.secret
-                   AND leases.ended_at IS NULL
+                 UPDATE leases SET deadline = $3
+                 WHERE sequence = ANY (ARRAY(
+                     SELECT held.sequence
+                     FROM unnest($1::bigint[], $2::bytea[]) AS told (sequence, secret),
+                          LATERAL (SELECT l.sequence FROM leases l
+                                   WHERE l.sequence = told.sequence AND l.secret = told.secret
+                                   OFFSET 0) AS held))
+                   AND ending IS NULL
                    AND NOT EXISTS (SELECT 1 FROM campaigns c
                                    WHERE c.id = leases.campaign AND c.state = 'cancelled')
-                 RETURNING leases.sequence",
+                 RETURNING sequence",
             )
             .bind(sequences)
-            .bind(beats.iter().map(|beat| beat.token.secret.to_vec()).collect::<Vec<_>>())
-            .bind(beats.iter().map(|beat| millis(beat.hold)).collect::<Vec<_>>())
-            .bind(at)
+            .bind(
+                beats
+                    .iter()
+                    .map(|beat| beat.token.secret.to_vec())
+                    .collect::<Vec<_>>(),
+            )
+            .bind(at.saturating_add(millis(hold)))
             .fetch_all(&mut *tx)
             .await?
             .into_iter()

@@ -1,0 +1,213 @@
+//! What somebody asks costs what is asked, not what there is: the rows that PostgreSQL reads are counted, on
+//! tables of which its planner knows nothing yet.
+
+use std::time::Duration;
+
+use kazoe_coordinator::ledger::{
+    AskingWorker, CampaignRecord, Lease, Ledger, NewWorker, PostgresLedger, Service, Submission,
+};
+
+use crate::crowds::{CROWD, all_at_once, claim_all, worker};
+use crate::made_up::{assert_sound, deliveries, delivery, owner, submission};
+use crate::server::{Database, Server};
+
+const LONG: Duration = Duration::from_secs(3600);
+
+/// How many rows one request may read at most, whatever there is: a lease, a worker, a loan and a tally, each a
+/// few times.
+const EACH: i64 = 40;
+
+/// How many leases others hold.
+const OTHERS: u64 = 60_000;
+
+/// The rows that were read of the ledger so far, by those whose connections have ended.
+async fn rows_read(database: &Database<'_>) -> i64 {
+    sqlx::query_scalar(
+        "SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint
+         FROM pg_stat_user_tables WHERE relname <> 'schema_migrations'",
+    )
+    .fetch_one(&mut database.admin().await)
+    .await
+    .unwrap()
+}
+
+/// How many rows it takes, with a ledger of its own.
+async fn cost<F>(database: &Database<'_>, act: impl FnOnce(PostgresLedger) -> F) -> i64
+where
+    F: Future<Output = PostgresLedger>,
+{
+    let before = rows_read(database).await;
+    // The server counts for each connection, and adds it up when that ends.
+    act(database.ledger().await).await.close().await;
+    rows_read(database).await - before
+}
+
+/// Each of the crowd did so once.
+fn assert_cheap(what: &str, rows: i64) {
+    let each = rows / i64::try_from(CROWD).unwrap();
+    assert!(each <= EACH, "{what} reads {each} rows");
+}
+
+fn number(place: u64) -> usize {
+    usize::try_from(place).unwrap()
+}
+
+/// Lends the first segments to workers who are not of the crowd, each under a lease of its own.
+async fn lend_to_others(database: &Database<'_>, id: &str) {
+    let others = i64::try_from(OTHERS).unwrap();
+    for statement in [
+        "INSERT INTO leases (secret, campaign, owner, worker, operator, build, claimed_at, deadline)
+         SELECT substring(uuid_send(gen_random_uuid()) FOR 8), $1, 'o', 'o-' || n, false, 'test 1',
+                0, 9000000000000
+         FROM generate_series(0, $2 - 1) AS n",
+        "INSERT INTO loans (lease, segment, campaign, purpose)
+         SELECT sequence, row_number() OVER () - 1, $1, 'fill' FROM leases WHERE campaign = $1
+         AND $2 = $2",
+        "UPDATE campaigns SET frontier = $2 WHERE id = $1",
+    ] {
+        sqlx::query(statement)
+            .bind(id)
+            .bind(others)
+            .execute(&mut database.admin().await)
+            .await
+            .unwrap();
+    }
+}
+
+async fn join_all(ledger: &PostgresLedger) {
+    let joined = all_at_once(|number| {
+        let (ledger, who) = (ledger.clone(), worker(number));
+        let new = NewWorker {
+            owner: who.owner,
+            credential: None,
+            operator: false,
+            build: who.build,
+        };
+        async move { ledger.join_worker(&who.worker, &new).await.unwrap() }
+    });
+    assert_eq!(joined.await, [true; CROWD as usize]);
+}
+
+#[tokio::test]
+async fn a_crowd_costs_no_more_among_thousands_of_leases() {
+    let server = Server::shared().await;
+    let database = server.fresh().await;
+    let ledger = database.ledger().await;
+    let samples = 2 * OTHERS * 4096;
+    let (campaign, _) = ledger.submit(&submission(1, samples)).await.unwrap();
+    join_all(&ledger).await;
+    lend_to_others(&database, &campaign.id).await;
+    let leases = claim_all(&ledger, &campaign.id, 1).await;
+    ledger.close().await;
+
+    let asked = cost(&database, async |ledger| {
+        all_at_once(|number| {
+            let (ledger, who) = (ledger.clone(), worker(number));
+            async move {
+                let asking = AskingWorker {
+                    id: who.worker,
+                    owner: who.owner,
+                    threads: 1,
+                    speed: None,
+                };
+                let (_, held) = ledger.asking_worker(asking).await.unwrap().unwrap();
+                assert_eq!(held, 1);
+            }
+        })
+        .await;
+        ledger
+    });
+    assert_cheap("a question", asked.await);
+
+    let claimed = cost(&database, async |ledger| {
+        claim_all(&ledger, &campaign.id, 1).await;
+        ledger
+    });
+    assert_cheap("a claim", claimed.await);
+    let beaten = cost(&database, async |ledger| {
+        all_at_once(|place| {
+            let (ledger, token) = (ledger.clone(), leases[number(place)].token);
+            async move {
+                let worker = worker(place).worker;
+                ledger.heartbeat(token, &worker, LONG).await.unwrap();
+            }
+        })
+        .await;
+        ledger
+    });
+    assert_cheap("a heartbeat", beaten.await);
+    let delivered = cost(&database, async |ledger| {
+        all_at_once(|place| {
+            let (ledger, lease) = (ledger.clone(), leases[number(place)].clone());
+            async move {
+                let taken = ledger.deliver(lease.token, &deliveries(&lease)).await;
+                assert_eq!(taken.unwrap().len(), 1);
+            }
+        })
+        .await;
+        ledger
+    });
+    assert_cheap("a tally", delivered.await);
+    let ended = cost(&database, async |ledger| {
+        all_at_once(|place| {
+            let (ledger, token) = (ledger.clone(), leases[number(place)].token);
+            async move { assert_eq!(ledger.end(token).await.unwrap(), 0) }
+        })
+        .await;
+        ledger
+    });
+    assert_cheap("an end", ended.await);
+    assert_sound(&database.ledger().await, &campaign).await;
+}
+
+/// A campaign all of whose segments were filled by one owner and are to be audited, but for two.
+async fn audited_campaign(ledger: &PostgresLedger, segments: u64) -> CampaignRecord {
+    let audited = Submission {
+        service: Service {
+            audit_millionths: Service::ALL,
+            ..Service::default()
+        },
+        ..submission(1, (segments + 2) * 4096)
+    };
+    let (campaign, _) = ledger.submit(&audited).await.unwrap();
+    let all: Vec<_> = (0..segments)
+        .map(|segment| delivery(segment, 4096))
+        .collect();
+    ledger
+        .import(&campaign.id, &owner("a"), &all)
+        .await
+        .unwrap();
+    campaign
+}
+
+#[tokio::test]
+async fn a_lone_owner_looks_through_no_audits() {
+    let server = Server::shared().await;
+    let database = server.fresh().await;
+    let ledger = database.ledger().await;
+    let campaign = audited_campaign(&ledger, 2000).await;
+    // The first to come is past what was filled already.
+    let first = ledger.claim(&campaign.id, &owner("c"), 1, LONG).await;
+    assert_eq!(first.unwrap().unwrap().segments[0].segment, 2000);
+    ledger.close().await;
+    let claim = async |who: &'static str, want: u32| {
+        let mut lent = None;
+        let rows = cost(&database, async |ledger| {
+            let lease = ledger.claim(&campaign.id, &owner(who), want, LONG).await;
+            lent = lease.unwrap();
+            ledger
+        });
+        let rows = rows.await;
+        let segments = |lease: Lease| lease.segments.iter().map(|one| one.segment).collect();
+        let segments: Vec<u64> = lent.map(segments).unwrap_or_default();
+        (segments, rows)
+    };
+    let (segments, rows) = claim("a", 4).await;
+    assert_eq!(segments, [2001], "its own it does not audit");
+    assert!(rows <= EACH, "{rows} rows");
+    let (segments, rows) = claim("b", 4).await;
+    assert_eq!(segments, [0, 1, 2, 3]);
+    assert!(rows <= 4 * EACH, "{rows} rows");
+    let (segments, _) = claim("b", 2).await;
+    assert_eq!(segments, [4, 5]);
+}
