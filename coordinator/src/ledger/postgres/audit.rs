@@ -59,13 +59,13 @@ pub(super) async fn check_invariants(
          UNION ALL
          SELECT 'I6', segment, 'disputed without an accepted tally'
              FROM disputes WHERE campaign = $1 AND closed_at IS NULL
-              AND segment NOT IN (SELECT segment FROM one)
+              AND NOT EXISTS (SELECT 1 FROM one WHERE one.segment = disputes.segment)
          UNION ALL
          SELECT 'I6', segment, 'lies behind the campaign''s end'
              FROM state WHERE segment * $2 * $3 >= $4
          UNION ALL
          SELECT 'I6', segment, 'lies before the frontier and stands nowhere'
-             FROM below WHERE segment NOT IN (SELECT segment FROM state)",
+             FROM below WHERE NOT EXISTS (SELECT 1 FROM state WHERE state.segment = below.segment)",
     )
     .bind(id)
     .bind(to_row(cut.segment_blocks))
