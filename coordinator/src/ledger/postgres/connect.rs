@@ -25,12 +25,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// Nobody holds up the others for long, whatever happens to it: not by a statement, not by waiting for a
-/// lock while holding others, not by going silent within a transaction. An address that sets one of them
-/// itself (`?options[lock_timeout]=2s`) has its way.
-const TIMEOUTS: [(&str, &str); 3] = [
+/// lock while holding others, not by going silent within a transaction. And no statement is compiled before it
+/// runs, which takes longer than running what we ask. An address that sets one of them itself
+/// (`?options[lock_timeout]=2s`) has its way.
+const SESSION: [(&str, &str); 4] = [
     ("statement_timeout", "30s"),
     ("lock_timeout", "10s"),
     ("idle_in_transaction_session_timeout", "30s"),
+    ("jit", "off"),
 ];
 
 /// PostgreSQL 15: the first that lets not everybody create tables.
@@ -166,7 +168,7 @@ pub(super) async fn runtime(
     runtime_url: &str,
     made_up: bool,
 ) -> Result<(String, PgPool), ConnectError> {
-    let options = with_timeouts(parse(runtime_url)?);
+    let options = with_settings(parse(runtime_url)?);
     let server = name(&options);
     let failed = |error: Error| storage(&server, &error);
     let mut conn = soon(options.connect()).await.map_err(failed)?;
@@ -215,10 +217,10 @@ pub(super) fn silence() -> Error {
     ))
 }
 
-fn with_timeouts(options: PgConnectOptions) -> PgConnectOptions {
+fn with_settings(options: PgConnectOptions) -> PgConnectOptions {
     let own = options.get_options().unwrap_or_default().to_owned();
     let is_set = |setting: &str| own.contains(&format!("{setting}="));
-    options.options(TIMEOUTS.into_iter().filter(|(setting, _)| !is_set(setting)))
+    options.options(SESSION.into_iter().filter(|(setting, _)| !is_set(setting)))
 }
 
 fn parse(url: &str) -> Result<PgConnectOptions, ConnectError> {
@@ -383,12 +385,12 @@ pub(super) fn storage_error(server: &str, error: &Error) -> StorageError {
 
 #[cfg(test)]
 mod tests {
-    use super::{ConnectError, name, parse, with_timeouts};
+    use super::{ConnectError, name, parse, with_settings};
 
     #[test]
-    fn an_address_may_set_its_own_timeouts() {
+    fn an_address_may_set_what_it_likes() {
         let url = "postgresql://x@h/d?options[lock_timeout]=2s";
-        let options = with_timeouts(parse(url).unwrap());
+        let options = with_settings(parse(url).unwrap());
         let set = options.get_options().unwrap();
         assert_eq!(set.matches("lock_timeout=").count(), 1, "{set}");
         assert!(set.contains("lock_timeout=2s"), "{set}");

@@ -7,31 +7,36 @@ use super::campaign_rows;
 use crate::ledger::OwnerShare;
 use crate::ledger::rows::{Failure, from_row};
 
-/// By owner. Tallies are compared whole. As the keys of one are distinct and the counts of both have the
-/// same sum, it is enough to look for an entry of one that the other lacks.
+/// By owner. The few tallies that were audited or disagreed are found first, from the audits and the disputes.
+/// Tallies are compared whole. As the keys of one are distinct and the counts of both have the same sum, it is
+/// enough to look for an entry of one that the other lacks.
 const SHARES: &str = "-- owners_list
+    WITH audited (result) AS (
+        SELECT DISTINCT r.id
+        FROM results o
+        JOIN accepted a ON a.campaign = o.campaign AND a.segment = o.segment
+        JOIN results r ON r.id = a.result
+        WHERE o.campaign = $1 AND o.verdict = 'audit' AND (o.owner <> r.owner OR o.operator)),
+    disagreeing (result) AS (
+        SELECT DISTINCT r.id
+        FROM disputes d
+        JOIN results r ON r.campaign = d.campaign AND r.segment = d.segment
+        WHERE d.campaign = $1
+          AND (d.closed_at IS NULL OR EXISTS (
+              SELECT 1 FROM accepted b JOIN results t ON t.id = b.result
+              WHERE b.campaign = r.campaign AND b.segment = r.segment
+                AND t.samples = r.samples
+                AND (t.digest <> r.digest
+                     OR EXISTS (SELECT cell, count FROM result_cells WHERE result = r.id
+                                EXCEPT
+                                SELECT cell, count FROM result_cells WHERE result = t.id)
+                     OR EXISTS (SELECT depth, count FROM result_depths WHERE result = r.id
+                                EXCEPT
+                                SELECT depth, count FROM result_depths WHERE result = t.id)))))
     SELECT r.owner, count(a.result),
            CAST(coalesce(sum(r.samples) FILTER (WHERE a.result IS NOT NULL), 0) AS bigint),
            CAST(coalesce(sum(c.count) FILTER (WHERE a.result IS NOT NULL), 0) AS bigint),
-           count(a.result) FILTER (WHERE EXISTS (
-               SELECT 1 FROM results o
-               WHERE o.campaign = r.campaign AND o.segment = r.segment
-                 AND o.verdict = 'audit' AND (o.owner <> r.owner OR o.operator))),
-           count(*) FILTER (WHERE EXISTS (
-               SELECT 1 FROM disputes d
-               WHERE d.campaign = r.campaign AND d.segment = r.segment
-                 AND (d.closed_at IS NULL OR EXISTS (
-                     SELECT 1 FROM accepted b JOIN results t ON t.id = b.result
-                     WHERE b.campaign = r.campaign AND b.segment = r.segment
-                       AND t.samples = r.samples
-                       AND (t.digest <> r.digest
-                            OR EXISTS (SELECT cell, count FROM result_cells WHERE result = r.id
-                                       EXCEPT
-                                       SELECT cell, count FROM result_cells WHERE result = t.id)
-                            OR EXISTS (SELECT depth, count FROM result_depths WHERE result = r.id
-                                       EXCEPT
-                                       SELECT depth, count FROM result_depths
-                                       WHERE result = t.id)))))),
+           count(audited.result), count(disagreeing.result),
            CASE WHEN count(a.result)
                      = count(coalesce(r.cpu_us, w.speed)) FILTER (WHERE a.result IS NOT NULL) THEN
                CAST(ceil(coalesce(sum(coalesce(
@@ -44,6 +49,8 @@ const SHARES: &str = "-- owners_list
     LEFT JOIN accepted a ON a.result = r.id
     LEFT JOIN result_cells c ON c.result = r.id AND c.cell = $2
     LEFT JOIN workers w ON w.id = r.worker AND a.result IS NOT NULL
+    LEFT JOIN audited ON audited.result = r.id
+    LEFT JOIN disagreeing ON disagreeing.result = r.id
     WHERE r.campaign = $1 AND r.verdict <> 'stale'
     GROUP BY r.owner ORDER BY r.owner";
 
