@@ -116,6 +116,10 @@ async fn with(
     let opened = Instant::now();
     levels::load(&company, plan.time).await?;
     let with_reader = levels::load(&company, plan.time).await?;
+    tell(format_args!(
+        "{:.0} results a second with it.",
+        with_reader.results
+    ));
     looks.push(look("under load, with a reader").await?);
     let reader_open = opened.elapsed();
     drop(reader);

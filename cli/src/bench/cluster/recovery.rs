@@ -61,10 +61,17 @@ pub(super) async fn measure(
             flowing.is_some() && heard.is_some()
         })
         .await?;
+    let (flowing, heard) = (flowing.unwrap_or_default(), heard.unwrap_or_default());
+    tell(format_args!(
+        "It listens after {:.1} s, results flow again after {:.1} s, every worker was heard after {:.1} s.",
+        listening.as_secs_f64(),
+        flowing.as_secs_f64(),
+        heard.as_secs_f64()
+    ));
     Ok(Recovery {
         rate,
         listening,
-        flowing: flowing.unwrap_or_default(),
-        heard: heard.unwrap_or_default(),
+        flowing,
+        heard,
     })
 }
