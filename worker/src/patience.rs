@@ -16,6 +16,9 @@ use crate::stop::{Order, Stop};
 const FIRST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(60);
 
+/// After how many times the wait of somebody who is told when to ask again grows no more: at 4 s.
+const TOLD: u32 = 3;
+
 /// How often somebody who waits looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -90,10 +93,14 @@ impl Patience {
 }
 
 /// How long to wait: as long as one was told and a random part more, so that not all who were sent away
-/// together come back together.
+/// together come back together. That part soon stops growing: whoever says when to ask again knows how busy it
+/// is, and who has waited for long must not fall behind those who come anew.
 #[must_use]
 pub fn pause(status: &Status, tries: u32) -> Duration {
-    pushback(status).unwrap_or_default() + jittered(tries)
+    match pushback(status) {
+        Some(told) => told + jittered(tries.min(TOLD)),
+        None => jittered(tries),
+    }
 }
 
 /// A random part of the longest wait after so many failures, a tenth at least.
@@ -127,7 +134,7 @@ mod tests {
         assert!(passes(&status));
         for tries in 0..40 {
             let wait = pause(&status, tries);
-            assert!(wait > Duration::from_secs(7) && wait <= Duration::from_secs(7) + LONGEST);
+            assert!(wait > Duration::from_secs(7) && wait <= Duration::from_secs(7 + 4));
         }
     }
 

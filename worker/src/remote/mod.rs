@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use fail::fail_point;
 use kazoe_common::census::{Campaign, Counter, Segment};
 use kazoe_proto::Invalid;
+use kazoe_proto::later::pushback;
 use kazoe_proto::v1::work_client::WorkClient;
 use kazoe_proto::work::{self as messages, Joined, Notice, Report, Token, Verdict};
 use tonic::{Code, Status};
@@ -55,6 +56,31 @@ struct Held {
     token: Token,
     segments: BTreeSet<Segment>,
     conversation: Option<Conversation>,
+    /// When the coordinator should have heard that it is still needed.
+    alive_by: Instant,
+}
+
+impl Held {
+    /// Says something under the lease; nothing after the last word.
+    async fn say(
+        &mut self,
+        work: &mut WorkClient<Wire>,
+        silence: Duration,
+        report: &Report,
+    ) -> Result<Option<Notice>, Status> {
+        let message = messages::deliver_request(&self.token, report);
+        let conversation = match &mut self.conversation {
+            Some(conversation) => conversation,
+            none => none.insert(Conversation::open(work, silence).await?),
+        };
+        match conversation.ask(message).await? {
+            Some(answer) => Ok(Some(messages::notice(answer, &self.segments).map_err(odd)?)),
+            None if *report == Report::Done => Ok(None),
+            None => Err(Status::unavailable(
+                "the coordinator ended the conversation",
+            )),
+        }
+    }
 }
 
 /// A coordinator as a desk.
@@ -172,6 +198,7 @@ impl RemoteDesk {
             token: lease.token,
             segments: lease.segments.into_iter().collect(),
             conversation: None,
+            alive_by: Instant::now() + self.until_heartbeat(lease.hold) / 2,
         };
         self.leases.insert(number, held);
         Ok(Offer::Lease {
@@ -218,16 +245,26 @@ impl RemoteDesk {
                     return Ok(notice);
                 }
                 Err(status) => {
-                    if let Some(held) = self.leases.get_mut(&lease) {
-                        held.conversation = None;
-                    }
                     if status.code() == Code::NotFound {
                         warn!(lease, why = status.message(), "the lease is lost");
                         return Ok(None);
                     }
+                    if pushback(&status).is_some() {
+                        self.stay_alive().await;
+                    }
                     self.patience.wait(status).await?;
                 }
             }
+        }
+    }
+
+    /// A coordinator that has too much else to do hears in time that our leases are still needed: it has time for
+    /// that. What else it says to it, it will say again when the session asks.
+    async fn stay_alive(&mut self) {
+        let now = Instant::now();
+        let due = self.leases.iter().filter(|(_, held)| held.alive_by <= now);
+        for lease in due.map(|(&lease, _)| lease).collect::<Vec<_>>() {
+            let _ = self.try_report(lease, &Report::Heartbeat).await;
         }
     }
 
@@ -239,18 +276,17 @@ impl RemoteDesk {
         let Some(held) = self.leases.get_mut(&lease) else {
             return Ok(None);
         };
-        let message = messages::deliver_request(&held.token, report);
-        let conversation = match &mut held.conversation {
-            Some(conversation) => conversation,
-            none => none.insert(Conversation::open(&mut self.work, self.silence).await?),
-        };
-        match conversation.ask(message).await? {
-            Some(answer) => Ok(Some(messages::notice(answer, &held.segments).map_err(odd)?)),
-            None if *report == Report::Done => Ok(None),
-            None => Err(Status::unavailable(
-                "the coordinator ended the conversation",
-            )),
+        let answered = held.say(&mut self.work, self.silence, report).await;
+        if answered.is_err() {
+            held.conversation = None;
         }
+        if let Ok(Some(Notice::Extended(hold))) = answered {
+            let pause = self.until_heartbeat(hold) / 2;
+            if let Some(held) = self.leases.get_mut(&lease) {
+                held.alive_by = Instant::now() + pause;
+            }
+        }
+        answered
     }
 
     fn idle_for_too_long(&self) -> bool {

@@ -156,6 +156,11 @@ impl Simulated {
             self.end(at).await?;
             return Ok(true);
         }
+        // Also while its tallies are put off.
+        if let Some(at) = self.leases.iter().position(|held| held.extend_at <= now) {
+            self.extend(at).await?;
+            return Ok(true);
+        }
         let due = now >= self.handed_in + BATCH;
         let ready =
             |held: &Held| !held.ready.is_empty() && (due || held.left.is_empty() || held.is_full());
@@ -164,10 +169,6 @@ impl Simulated {
             if !self.leases.iter().any(|held| !held.ready.is_empty()) {
                 self.handed_in = now;
             }
-            return Ok(true);
-        }
-        if let Some(at) = self.leases.iter().position(|held| held.extend_at <= now) {
-            self.extend(at).await?;
             return Ok(true);
         }
         if self.wants_more() && self.ask_at <= now {
