@@ -6,6 +6,7 @@ use std::time::Duration;
 use kazoe_coordinator::ledger::{
     AskingWorker, CampaignRecord, Lease, Ledger, NewWorker, PostgresLedger, Service, Submission,
 };
+use sqlx::AssertSqlSafe;
 
 use crate::crowds::{CROWD, all_at_once, claim_all, worker};
 use crate::made_up::{assert_sound, deliveries, delivery, owner, submission};
@@ -20,13 +21,28 @@ const EACH: i64 = 40;
 /// How many leases others hold.
 const OTHERS: u64 = 60_000;
 
-/// The rows that were read of the ledger so far, by those whose connections have ended.
+/// The rows that were read of the ledger so far. A connection's count when it ends, so it waits for that.
 async fn rows_read(database: &Database<'_>) -> i64 {
+    let mut admin = database.admin().await;
+    loop {
+        let others: i64 = sqlx::query_scalar(
+            "SELECT count(*) FROM pg_stat_activity
+             WHERE datname = current_database() AND backend_type = 'client backend'
+               AND pid <> pg_backend_pid()",
+        )
+        .fetch_one(&mut admin)
+        .await
+        .unwrap();
+        if others == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     sqlx::query_scalar(
         "SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint
          FROM pg_stat_user_tables WHERE relname <> 'schema_migrations'",
     )
-    .fetch_one(&mut database.admin().await)
+    .fetch_one(&mut admin)
     .await
     .unwrap()
 }
@@ -37,7 +53,6 @@ where
     F: Future<Output = PostgresLedger>,
 {
     let before = rows_read(database).await;
-    // The server counts for each connection, and adds it up when that ends.
     act(database.ledger().await).await.close().await;
     rows_read(database).await - before
 }
@@ -54,24 +69,20 @@ fn number(place: u64) -> usize {
 
 /// Lends the first segments to workers who are not of the crowd, each under a lease of its own.
 async fn lend_to_others(database: &Database<'_>, id: &str) {
-    let others = i64::try_from(OTHERS).unwrap();
-    for statement in [
+    let statements = format!(
         "INSERT INTO leases (secret, campaign, owner, worker, operator, build, claimed_at, deadline)
-         SELECT substring(uuid_send(gen_random_uuid()) FOR 8), $1, 'o', 'o-' || n, false, 'test 1',
+         SELECT substring(uuid_send(gen_random_uuid()) FOR 8), '{id}', 'o', 'o-' || n, false, 'test 1',
                 0, 9000000000000
-         FROM generate_series(0, $2 - 1) AS n",
-        "INSERT INTO loans (lease, segment, campaign, purpose)
-         SELECT sequence, row_number() OVER () - 1, $1, 'fill' FROM leases WHERE campaign = $1
-         AND $2 = $2",
-        "UPDATE campaigns SET frontier = $2 WHERE id = $1",
-    ] {
-        sqlx::query(statement)
-            .bind(id)
-            .bind(others)
-            .execute(&mut database.admin().await)
-            .await
-            .unwrap();
-    }
+         FROM generate_series(1, {OTHERS}) AS n;
+         INSERT INTO loans (lease, segment, campaign, purpose)
+         SELECT sequence, row_number() OVER () - 1, campaign, 'fill' FROM leases;
+         UPDATE campaigns SET frontier = {OTHERS};"
+    );
+    let mut admin = database.admin().await;
+    sqlx::raw_sql(AssertSqlSafe(statements))
+        .execute(&mut admin)
+        .await
+        .unwrap();
 }
 
 async fn join_all(ledger: &PostgresLedger) {
