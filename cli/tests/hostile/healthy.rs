@@ -71,7 +71,7 @@ impl Calls {
 
     /// Adds a line to the file that the environment names.
     fn tell(&self, attack: &str, memory: u64) {
-        let Some(path) = std::env::var_os("KAZOE_LATENCIES") else {
+        let Some(path) = std::env::var_os("HOSTILE_LATENCIES") else {
             return;
         };
         let mut took = self.took.lock().unwrap();

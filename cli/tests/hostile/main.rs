@@ -1,7 +1,7 @@
 //! Peers that mean ill. Whatever they do, the coordinator's memory stays bounded, no honest call is
 //! refused, and the campaign ends with the digest that one process gets.
 //!
-//! With `KAZOE_LATENCIES` naming a file, each test adds a line to it: how long honest calls took meanwhile.
+//! With `HOSTILE_LATENCIES` naming a file, each test adds a line to it: how long honest calls took meanwhile.
 
 #[path = "../cluster/authority.rs"]
 mod authority;
