@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use super::claim::{self, Claimant};
 use super::deliver::{self, Parcel};
 use super::gather::{Answer, Gather};
-use super::{Memo, PostgresLedger, ending, note, noted, workers};
+use super::{Memo, PostgresLedger, ending, heard, note, noted};
 use crate::leasing::{Millis, Verdict};
 #[cfg(doc)]
 use crate::ledger::Ledger;
@@ -42,7 +42,7 @@ pub(super) struct Gathered {
     pub(super) claims: Gather<Claimant, Option<Lease>>,
     pub(super) leases: Gather<Token, LeaseRecord>,
     pub(super) parcels: Gather<Parcel, Vec<Verdict>>,
-    pub(super) beats: Gather<workers::Beat, Heartbeat>,
+    pub(super) beats: Gather<heard::Beat, Heartbeat>,
     pub(super) ends: Gather<Token, u64>,
 }
 

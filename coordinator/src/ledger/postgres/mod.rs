@@ -19,6 +19,7 @@ mod deliver;
 mod ending;
 mod gather;
 mod gathered;
+mod heard;
 mod losses;
 mod measure;
 mod migrate;
@@ -29,7 +30,9 @@ mod purge;
 mod read;
 mod results;
 mod retry;
+mod ruling;
 mod schedule;
+mod stock;
 mod submit;
 mod workers;
 

@@ -1,38 +1,16 @@
-//! Workers: who joined, when they were heard, what became of their work.
+//! Workers: who joined, and what became of their work.
 
-use std::collections::{HashMap, HashSet};
-use std::time::Duration;
+use std::collections::HashSet;
 
 use super::gather::Answer;
 use super::operator::{Deed, write_deed};
 use super::{PostgresLedger, now};
 use crate::leasing::Millis;
-use crate::ledger::rows::{Failure, from_row, millis, to_row};
-use crate::ledger::{
-    AskingWorker, Heartbeat, LedgerError, NewWorker, Token, WorkerRecord, WorkerStanding,
-};
+use crate::ledger::rows::{Failure, from_row};
+use crate::ledger::{LedgerError, NewWorker, WorkerRecord, WorkerStanding};
 
-/// A worker that says that it is alive.
-#[derive(Clone, Debug)]
-pub(super) struct Beat {
-    token: Token,
-    worker: String,
-}
-
-/// As [`Row`], and how many leases it holds.
-type AskingRow = (
-    String,
-    String,
-    bool,
-    String,
-    Option<i64>,
-    Option<i64>,
-    i64,
-    bool,
-    i64,
-);
-
-type Row = (
+/// Id, owner, operator, build, threads, speed, for how long it has been silent, whether it was told to leave.
+pub(super) type Row = (
     String,
     String,
     bool,
@@ -43,7 +21,7 @@ type Row = (
     bool,
 );
 
-fn record(row: Row) -> Result<WorkerRecord, Failure> {
+pub(super) fn record(row: Row) -> Result<WorkerRecord, Failure> {
     let (id, owner, operator, build, threads, speed, silent, drained) = row;
     Ok(WorkerRecord {
         id,
@@ -155,23 +133,6 @@ impl PostgresLedger {
         .await
     }
 
-    /// Notes that an owner's worker was heard, as it asks for work, and what it told of itself. Returns what is
-    /// known of it, if there is one of this id, and how many leases it holds whose deadline has not passed. Of
-    /// another owner's worker nothing is noted.
-    ///
-    /// # Errors
-    /// [`LedgerError::Storage`].
-    pub async fn asking_worker(
-        &self,
-        asking: AskingWorker,
-    ) -> Result<Option<(WorkerRecord, u64)>, LedgerError> {
-        let all = &self.gathered.asking;
-        self.together(all, "", asking, 1, |ledger, _, asking| async move {
-            ledger.asking_workers(&asking).await
-        })
-        .await
-    }
-
     /// How many leases of workers that joined with a credential go on.
     ///
     /// # Errors
@@ -190,158 +151,6 @@ impl PostgresLedger {
             from_row(leases)
         })
         .await
-    }
-
-    async fn asking_workers(
-        &self,
-        asking: &[AskingWorker],
-    ) -> Result<Vec<Answer<Option<(WorkerRecord, u64)>>>, LedgerError> {
-        let ids: &Vec<&str> = &asking.iter().map(|one| one.id.as_str()).collect();
-        let found = self.write(|mut tx, _| async move {
-            let at = now(&mut tx).await?;
-            sqlx::query(
-                "-- workers_asking
-                 UPDATE workers SET seen_at = greatest(seen_at, $5),
-                                    threads = t.threads, speed = coalesce(t.speed, workers.speed)
-                 FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
-                      AS t (id, owner, threads, speed)
-                 WHERE workers.id = t.id AND workers.owner = t.owner AND workers.drained_at IS NULL",
-            )
-            .bind(ids)
-            .bind(asking.iter().map(|one| one.owner.as_str()).collect::<Vec<_>>())
-            .bind(asking.iter().map(|one| i64::from(one.threads)).collect::<Vec<_>>())
-            .bind(asking.iter().map(|one| one.speed.map(to_row)).collect::<Vec<_>>())
-            .bind(at)
-            .execute(&mut *tx)
-            .await?;
-            let rows = sqlx::query_as::<_, AskingRow>(
-                "-- workers_of_asking
-                 SELECT id, owner, operator, build, threads, speed, $2 - seen_at,
-                        drained_at IS NOT NULL,
-                        (SELECT count(*) FILTER (WHERE l.deadline > $2) FROM leases l
-                         WHERE l.worker = w.id AND l.ended_at IS NULL)
-                 FROM workers w WHERE id = ANY ($1)",
-            )
-            .bind(ids)
-            .bind(at)
-            .fetch_all(&mut *tx)
-            .await?;
-            let mut found = HashMap::new();
-            for (id, owner, operator, build, threads, speed, silent, drained, held) in rows {
-                let row = (id, owner, operator, build, threads, speed, silent, drained);
-                let worker = record(row)?;
-                found.insert(worker.id.clone(), (worker, from_row(held)?));
-            }
-            Ok((tx, found))
-        });
-        let found = found.await?;
-        let answers = asking.iter().map(|one| Ok(found.get(&one.id).cloned()));
-        Ok(answers.collect())
-    }
-
-    /// A worker says that it is alive and needs a lease: notes that it was heard, moves the deadline to `hold`
-    /// from now, and tells how the lease stands.
-    ///
-    /// # Errors
-    /// [`LedgerError::Storage`].
-    pub async fn heartbeat(
-        &self,
-        token: Token,
-        worker: &str,
-        hold: Duration,
-    ) -> Result<Heartbeat, LedgerError> {
-        let beat = Beat {
-            token,
-            worker: worker.to_owned(),
-        };
-        let (beats, about) = (&self.gathered.beats, hold.as_millis().to_string());
-        self.together(beats, &about, beat, 1, move |ledger, _, beats| async move {
-            ledger.heartbeats(&beats, hold).await
-        })
-        .await
-    }
-
-    async fn heartbeats(
-        &self,
-        beats: &[Beat],
-        hold: Duration,
-    ) -> Result<Vec<Answer<Heartbeat>>, LedgerError> {
-        let sequences: &Vec<i64> = &beats.iter().map(|beat| beat.token.sequence).collect();
-        let found = self.write(|mut tx, _| async move {
-            let at = now(&mut tx).await?;
-            let drained: HashMap<String, bool> = sqlx::query_as::<_, (String, bool)>(
-                "-- workers_heard
-                 UPDATE workers SET seen_at = greatest(seen_at, $2) WHERE id = ANY ($1)
-                 RETURNING id, drained_at IS NOT NULL",
-            )
-            .bind(
-                beats
-                    .iter()
-                    .map(|beat| beat.worker.as_str())
-                    .collect::<Vec<_>>(),
-            )
-            .bind(at)
-            .fetch_all(&mut *tx)
-            .await?
-            .into_iter()
-            .collect();
-            // A cancelled campaign's leases are extended no more.
-            let extended: HashSet<i64> = sqlx::query_scalar::<_, i64>(
-                "-- leases_extend_all
-                 UPDATE leases SET deadline = $3
-                 WHERE sequence = ANY (ARRAY(
-                     SELECT held.sequence
-                     FROM unnest($1::bigint[], $2::bytea[]) AS told (sequence, secret),
-                          LATERAL (SELECT l.sequence FROM leases l
-                                   WHERE l.sequence = told.sequence AND l.secret = told.secret
-                                   OFFSET 0) AS held))
-                   AND ending IS NULL
-                   AND NOT EXISTS (SELECT 1 FROM campaigns c
-                                   WHERE c.id = leases.campaign AND c.state = 'cancelled')
-                 RETURNING sequence",
-            )
-            .bind(sequences)
-            .bind(
-                beats
-                    .iter()
-                    .map(|beat| beat.token.secret.to_vec())
-                    .collect::<Vec<_>>(),
-            )
-            .bind(at.saturating_add(millis(hold)))
-            .fetch_all(&mut *tx)
-            .await?
-            .into_iter()
-            .collect();
-            let cancelled: HashSet<i64> = if extended.len() == beats.len() {
-                HashSet::new()
-            } else {
-                sqlx::query_scalar::<_, i64>(
-                    "-- leases_cancelled
-                     SELECT l.sequence FROM leases l JOIN campaigns c ON c.id = l.campaign
-                     WHERE l.sequence = ANY ($1) AND c.state = 'cancelled'",
-                )
-                .bind(sequences)
-                .fetch_all(&mut *tx)
-                .await?
-                .into_iter()
-                .collect()
-            };
-            Ok((tx, (drained, extended, cancelled)))
-        });
-        let (drained, extended, cancelled) = found.await?;
-        let standing = |beat: &Beat| {
-            let sequence = beat.token.sequence;
-            if cancelled.contains(&sequence) {
-                Heartbeat::Cancelled
-            } else if !extended.contains(&sequence) {
-                Heartbeat::NotHeld
-            } else if drained.get(&beat.worker).copied().unwrap_or(false) {
-                Heartbeat::Drained
-            } else {
-                Heartbeat::Extended
-            }
-        };
-        Ok(beats.iter().map(|beat| Ok(standing(beat))).collect())
     }
 
     /// Lends a worker nothing more. Returns false if there is none of this id.
