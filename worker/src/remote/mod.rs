@@ -8,22 +8,21 @@ mod batches;
 mod conversation;
 mod tale;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fail::fail_point;
-use kazoe_common::census::{Campaign, Counter, Segment};
-use kazoe_proto::Invalid;
+use kazoe_common::census::{Campaign, Counter};
 use kazoe_proto::later::pushback;
 use kazoe_proto::v1::work_client::WorkClient;
-use kazoe_proto::work::{self as messages, Joined, Notice, Report, Token, Verdict};
+use kazoe_proto::work::{self as messages, Joined, Notice, Report, Verdict};
 use tonic::{Code, Status};
 use tracing::{info, warn};
 
 use batches::batches;
-pub use conversation::{Conversation, within};
+pub use conversation::{Talk, odd, within};
 pub use tale::Tale;
 
 use crate::desk::{Desk, Finished, Job, LeaseNumber, Offer, Receipt, Wish};
@@ -53,34 +52,9 @@ pub struct Habits {
 /// A lease that is held.
 #[derive(Debug)]
 struct Held {
-    token: Token,
-    segments: BTreeSet<Segment>,
-    conversation: Option<Conversation>,
+    talk: Talk,
     /// When the coordinator should have heard that it is still needed.
     alive_by: Instant,
-}
-
-impl Held {
-    /// Says something under the lease; nothing after the last word.
-    async fn say(
-        &mut self,
-        work: &mut WorkClient<Wire>,
-        silence: Duration,
-        report: &Report,
-    ) -> Result<Option<Notice>, Status> {
-        let message = messages::deliver_request(&self.token, report);
-        let conversation = match &mut self.conversation {
-            Some(conversation) => conversation,
-            none => none.insert(Conversation::open(work, silence).await?),
-        };
-        match conversation.ask(message).await? {
-            Some(answer) => Ok(Some(messages::notice(answer, &self.segments).map_err(odd)?)),
-            None if *report == Report::Done => Ok(None),
-            None => Err(Status::unavailable(
-                "the coordinator ended the conversation",
-            )),
-        }
-    }
 }
 
 /// A coordinator as a desk.
@@ -195,9 +169,7 @@ impl RemoteDesk {
             campaign.variant.name
         );
         let held = Held {
-            token: lease.token,
-            segments: lease.segments.into_iter().collect(),
-            conversation: None,
+            talk: Talk::new(lease.token, lease.segments.into_iter().collect()),
             alive_by: Instant::now() + self.until_heartbeat(lease.hold) / 2,
         };
         self.leases.insert(number, held);
@@ -258,8 +230,8 @@ impl RemoteDesk {
         }
     }
 
-    /// A coordinator that has too much else to do hears in time that our leases are still needed: it has time for
-    /// that. What else it says to it, it will say again when the session asks.
+    /// A coordinator that has too much else to do hears in time that our leases are still needed: for that it has
+    /// time. If it wants them to end, it will say so again when the session asks.
     async fn stay_alive(&mut self) {
         let now = Instant::now();
         let due = self.leases.iter().filter(|(_, held)| held.alive_by <= now);
@@ -276,10 +248,7 @@ impl RemoteDesk {
         let Some(held) = self.leases.get_mut(&lease) else {
             return Ok(None);
         };
-        let answered = held.say(&mut self.work, self.silence, report).await;
-        if answered.is_err() {
-            held.conversation = None;
-        }
+        let answered = held.talk.say(&mut self.work, self.silence, report).await;
         if let Ok(Some(Notice::Extended(hold))) = answered {
             let pause = self.until_heartbeat(hold) / 2;
             if let Some(held) = self.leases.get_mut(&lease) {
@@ -312,11 +281,6 @@ impl RemoteDesk {
 fn load() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     text.split_whitespace().next()?.parse().ok()
-}
-
-/// An answer that cannot be: a coordinator of another build, or no coordinator at all.
-fn odd(invalid: Invalid) -> Status {
-    Status::failed_precondition(format!("the coordinator's answer cannot be: {invalid}"))
 }
 
 impl Desk for RemoteDesk {

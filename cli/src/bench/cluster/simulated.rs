@@ -5,7 +5,7 @@
 //! lease's work is left, finished segments handed in once a second or when a lease is whole, a heartbeat as
 //! often as it was told, and what fails tried again after a random wait that grows.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use kazoe_common::census::{Cut, Segment};
 use kazoe_proto::census::Finished;
 use kazoe_proto::v1::JoinRequest;
 use kazoe_proto::v1::work_client::WorkClient;
-use kazoe_proto::work::{self as messages, Joined, Notice, Offer, Report, Token};
+use kazoe_proto::work::{self as messages, Joined, Notice, Offer, Report};
 use kazoe_worker::link::{SILENCE, Wire};
 use kazoe_worker::patience::{jittered, passes, pause};
-use kazoe_worker::remote::{Conversation, within};
+use kazoe_worker::remote::{Talk, odd, within};
 use tokio::time::Instant;
 use tonic::{Code, Status};
 
@@ -38,14 +38,12 @@ const FAREWELLS: u32 = 5;
 
 /// A lease that is held.
 struct Held {
-    token: Token,
+    talk: Talk,
     cut: Cut,
-    lent: BTreeSet<Segment>,
     /// Not computed yet.
     left: VecDeque<Segment>,
     /// Computed, and not acknowledged yet.
     ready: Vec<Finished>,
-    conversation: Option<Conversation>,
     extend_at: Instant,
 }
 
@@ -115,7 +113,7 @@ impl Simulated {
             return false;
         }
         for held in &mut self.leases {
-            held.conversation = None;
+            held.talk.hang_up();
         }
         self.book.rest(pause(&status, self.tries)).await;
         self.tries = self.tries.saturating_add(1);
@@ -236,12 +234,10 @@ impl Simulated {
             Offer::Lease(lease) if lease.campaign == made_up::campaign() => {
                 self.book.lease(lease.cut);
                 self.leases.push_back(Held {
-                    token: lease.token,
+                    talk: Talk::new(lease.token, lease.segments.iter().copied().collect()),
                     cut: lease.cut,
-                    lent: lease.segments.iter().copied().collect(),
                     left: lease.segments.into(),
                     ready: Vec::new(),
-                    conversation: None,
                     extend_at: now + lease.hold.min(2 * joined.heartbeat) / 2,
                 });
             }
@@ -275,7 +271,7 @@ impl Simulated {
         match answer {
             Some(Notice::Acknowledged(receipts)) if receipts.len() == size => {
                 held.ready.drain(..size);
-                self.book.acknowledge(&held.token, &receipts)?;
+                self.book.acknowledge(held.talk.token(), &receipts)?;
             }
             // A lease that this database does not know: it was restored.
             None => {
@@ -346,7 +342,7 @@ impl Simulated {
             if let Err(status) = said {
                 self.book.fail(status.code());
                 for held in &mut self.leases {
-                    held.conversation = None;
+                    held.talk.hang_up();
                 }
                 tokio::time::sleep(jittered(failed)).await;
                 failed += 1;
@@ -377,23 +373,9 @@ impl Held {
         work: &mut WorkClient<Wire>,
         report: &Report,
     ) -> Result<Option<Notice>, Status> {
-        let message = messages::deliver_request(&self.token, report);
-        let conversation = match &mut self.conversation {
-            Some(conversation) => conversation,
-            none => none.insert(Conversation::open(work, SILENCE).await?),
-        };
-        match conversation.ask(message).await {
-            Ok(Some(answer)) => Ok(Some(messages::notice(answer, &self.lent).map_err(odd)?)),
-            Ok(None) if *report == Report::Done => Ok(None),
-            Ok(None) => Err(Status::unavailable(
-                "the coordinator ended the conversation",
-            )),
+        match self.talk.say(work, SILENCE, report).await {
             Err(status) if status.code() == Code::NotFound => Ok(None),
-            Err(status) => Err(status),
+            said => said,
         }
     }
-}
-
-fn odd(invalid: kazoe_proto::Invalid) -> Status {
-    Status::failed_precondition(format!("the coordinator's answer cannot be: {invalid}"))
 }
