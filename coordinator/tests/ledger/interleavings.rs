@@ -1,12 +1,18 @@
 //! Any interleaving of operations, on a real database, ends with the invariants.
 
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use kazoe_coordinator::ledger::{CampaignRecord, Lease, Ledger, LedgerError};
+use kazoe_coordinator::leasing::Purpose;
+use kazoe_coordinator::ledger::{
+    CampaignRecord, Lease, Ledger, LedgerError, PostgresLedger, Service, Submission,
+};
 use proptest::collection;
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
 use proptest::test_runner::TestRunner;
+use sqlx::PgConnection;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::made_up::{
@@ -188,6 +194,45 @@ async fn claim_all(ledger: &impl Ledger, id: &str) {
     }
 }
 
+/// The audits that an owner could do now, one looked at after the other.
+async fn could_audit(conn: &mut PgConnection, id: &str, owner: &str) -> BTreeSet<u64> {
+    let segments = sqlx::query_scalar::<_, i64>(
+        "SELECT u.segment FROM audits_due u
+         WHERE u.campaign = $1
+           AND NOT EXISTS (SELECT 1 FROM results r
+                           WHERE r.campaign = u.campaign AND r.segment = u.segment
+                             AND r.owner = $2 AND r.verdict <> 'stale')
+           AND NOT EXISTS (SELECT 1 FROM loans o JOIN leases l ON l.sequence = o.lease
+                           WHERE o.campaign = u.campaign AND o.purpose = 'audit'
+                             AND o.segment = u.segment AND o.closed_at IS NULL
+                             AND l.deadline > extract(epoch FROM clock_timestamp()) * 1000)",
+    )
+    .bind(id)
+    .bind(owner)
+    .fetch_all(conn)
+    .await
+    .unwrap();
+    segments
+        .into_iter()
+        .map(|segment| u64::try_from(segment).unwrap())
+        .collect()
+}
+
+/// Owners claim all there is: each gets the audits that it could do.
+async fn audit(ledger: &PostgresLedger, conn: &mut PgConnection, id: &str) {
+    for name in OWNERS {
+        let could = could_audit(conn, id, name).await;
+        let mut got = BTreeSet::new();
+        let long = Duration::from_secs(3600);
+        while let Some(lease) = ledger.claim(id, &owner(name), 100, long).await.unwrap() {
+            let audits = lease.segments.into_iter();
+            let audits = audits.filter(|lent| lent.purpose == Purpose::Audit);
+            got.extend(audits.map(|lent| lent.segment));
+        }
+        assert_eq!(got, could, "{name}");
+    }
+}
+
 async fn walk(ledger: &impl Ledger, seed: u64, steps: Vec<Step>) {
     let (campaign, _) = ledger.submit(&submission(seed, 10_000)).await.unwrap();
     let mut leases = Vec::new();
@@ -230,6 +275,42 @@ fn any_interleaving_on_postgres_ends_with_the_invariants() {
     let tried = runner.run(&collection::vec(step(), 0..40), |steps| {
         let seed = seed.fetch_add(1, Ordering::Relaxed);
         runtime.block_on(walk(&ledger, seed, steps));
+        Ok(())
+    });
+    tried.unwrap();
+}
+
+#[test]
+fn after_any_interleaving_each_owner_gets_the_audits_that_it_could_do() {
+    let runtime = runtime();
+    let (ledger, conn) = runtime.block_on(async {
+        let server = Server::shared().await;
+        let database = server.fresh().await;
+        (database.ledger().await, database.admin().await)
+    });
+    let mut runner = TestRunner::new(ProptestConfig {
+        cases: 24,
+        ..ProptestConfig::default()
+    });
+    let seed = AtomicU64::new(1);
+    let conn = Mutex::new(conn);
+    let tried = runner.run(&collection::vec(step(), 0..40), |steps| {
+        let seed = seed.fetch_add(1, Ordering::Relaxed);
+        runtime.block_on(async {
+            let audited = Submission {
+                service: Service {
+                    audit_millionths: Service::ALL,
+                    ..Service::default()
+                },
+                ..submission(seed, 30_000)
+            };
+            let (campaign, _) = ledger.submit(&audited).await.unwrap();
+            let mut leases = Vec::new();
+            for step in steps {
+                take(&ledger, &campaign, &mut leases, step).await;
+            }
+            audit(&ledger, &mut conn.lock().unwrap(), &campaign.id).await;
+        });
         Ok(())
     });
     tried.unwrap();
