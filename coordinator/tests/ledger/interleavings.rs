@@ -1,7 +1,6 @@
 //! Any interleaving of operations, on a real database, ends with the invariants.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
 use proptest::test_runner::TestRunner;
 use sqlx::PgConnection;
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Mutex;
 
 use crate::made_up::{
     assert_lawful, assert_sound, deliveries, delivery, operator, owner, submission, wrong_delivery,
@@ -309,7 +309,7 @@ fn after_any_interleaving_each_owner_gets_the_audits_that_it_could_do() {
             for step in steps {
                 take(&ledger, &campaign, &mut leases, step).await;
             }
-            audit(&ledger, &mut conn.lock().unwrap(), &campaign.id).await;
+            audit(&ledger, &mut *conn.lock().await, &campaign.id).await;
         });
         Ok(())
     });
