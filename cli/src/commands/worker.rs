@@ -36,7 +36,7 @@ Examples:
   kazoe worker --proxy http://proxy.lab:3128               where only a proxy gets out
   kazoe worker --config worker.toml                        settings from a file; see --print-config
 
-Memory: about 40 MB, a few MB a thread, and the tallies of at most two leases.")]
+Memory: some 60 MB with two threads, a few MB for each further one, and the tallies of at most two leases.")]
 pub(super) struct Args {
     #[command(flatten)]
     office: OfficeArgs,

@@ -5,11 +5,12 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::house::House;
+use crate::house::{House, until};
 use crate::server::Server;
 
 /// A folder for temporary files, which PostgreSQL's account may pass through.
@@ -40,6 +41,12 @@ fn assert_nothing_left(folder: &TempDir) {
         let words = fs::read_to_string(process.path().join("cmdline")).unwrap_or_default();
         assert!(!words.contains(&name), "{words}");
     }
+}
+
+fn signal(process: u32, signal: &str) {
+    let mut kill = Command::new("kill");
+    let sent = kill.args([signal, &process.to_string()]).status();
+    assert!(sent.unwrap().success());
 }
 
 #[track_caller]
@@ -116,14 +123,62 @@ fn an_interrupt_ends_what_it_started() {
     let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
     let measuring = lines.any(|line| line.unwrap().contains("measuring"));
     assert!(measuring, "it ended");
-    let signal = Command::new("kill")
-        .args(["-INT", &running.id().to_string()])
-        .status();
-    assert!(signal.unwrap().success());
+    signal(running.id(), "-INT");
     let rest: Vec<String> = lines.map(Result::unwrap).collect();
     assert_eq!(running.wait().unwrap().code(), Some(130), "{rest:?}");
     assert!(rest.last().unwrap().starts_with("Interrupted"), "{rest:?}");
     assert_nothing_left(&folder);
+}
+
+/// As a script's background has it: without SIGQUIT, also for PostgreSQL until it has come so far.
+fn without_quit(folder: &TempDir, command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", r#"trap "" QUIT; exec "$@""#, "sh"])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .env("TMPDIR", folder.path())
+        .stdin(Stdio::null());
+    shell
+}
+
+#[test]
+fn an_early_interrupt_ends_what_it_started() {
+    let folder = folder();
+    let has_a_server = || {
+        let folders = fs::read_dir(folder.path()).unwrap().flatten();
+        folders
+            .into_iter()
+            .any(|one| one.path().join("log").exists())
+    };
+    for millis in [0, 50, 200] {
+        let mut running = without_quit(&folder, &bench(&folder, &["--workers", "5"]))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        until(has_a_server);
+        std::thread::sleep(Duration::from_millis(millis));
+        signal(running.id(), "-INT");
+        assert_eq!(running.wait().unwrap().code(), Some(130));
+        assert_nothing_left(&folder);
+    }
+}
+
+/// Somebody who does not wait leaves nothing behind either, a moment later.
+#[test]
+fn what_is_killed_is_cleaned_up() {
+    let folder = folder();
+    let mut running = bench(&folder, &["--workers", "5", "--rate", "10"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("measuring")));
+    signal(running.id(), "-KILL");
+    running.wait().unwrap();
+    until(|| fs::read_dir(folder.path()).unwrap().next().is_none());
 }
 
 /// Where somebody counts, nothing is made up; and a database that was made up is no coordinator's.

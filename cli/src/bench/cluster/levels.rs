@@ -17,6 +17,9 @@ use crate::output::tell;
 /// For how long workers that have all joined get into their stride, at most: their first leases are small.
 const SETTLE: Duration = Duration::from_secs(20);
 
+/// And at least: each hands in once a second.
+const SETTLE_AT_LEAST: Duration = Duration::from_secs(3);
+
 /// Which processes are looked at.
 pub(super) struct Watched<'a> {
     pub(super) coordinator: &'a Coordinator,
@@ -42,7 +45,7 @@ pub(super) async fn measure(
         .await?;
     let took = begun.elapsed();
     let joining = latencies(&company.told(), Call::Join);
-    tokio::time::sleep(SETTLE.min(plan.time)).await;
+    tokio::time::sleep(plan.time.clamp(SETTLE_AT_LEAST, SETTLE)).await;
     tell(format_args!(
         "{workers} workers: measuring for {} s.",
         plan.time.as_secs_f64()

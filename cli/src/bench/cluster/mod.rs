@@ -23,6 +23,7 @@ mod simulated;
 mod site;
 mod text;
 mod told;
+mod watcher;
 
 pub(crate) use crowd::Crowd;
 pub(crate) use findings::Findings;

@@ -12,6 +12,8 @@ use sqlx::{Connection, PgConnection};
 use tempfile::TempDir;
 use tokio::time::Instant;
 
+use super::watcher::Watcher;
+
 /// Who may do everything.
 const ADMIN: &str = "admin";
 
@@ -30,20 +32,15 @@ const SETTINGS: [&str; 5] = [
     "max_wal_size=4GB",
 ];
 
-/// Waits until nobody holds its standard input any more, which is when this program has ended, however that
-/// was; then ends the server and removes its folder, if they are still there.
-const WATCHER: &str = r#"
-    cat >/dev/null
-    [ -d "$2" ] || exit 0
-    kill -QUIT "$1" 2>/dev/null
-    for _ in 1 2 3 4 5 6 7 8 9 10; do rm -rf "$2" 2>/dev/null && exit 0; sleep 0.5; done
-"#;
+/// How often a server that is to end is told so, a tenth of a second apart. One that has just been started may not
+/// listen yet.
+const FAREWELLS: u32 = 50;
 
 /// A server that runs, and its folder. Dropping it ends it and removes everything.
 pub(super) struct Server {
     child: Child,
     folder: TempDir,
-    watcher: Option<Child>,
+    _watcher: Watcher,
 }
 
 impl Server {
@@ -91,18 +88,11 @@ impl Server {
             .stderr(log)
             .spawn()
             .map_err(|error| format!("postgres: {error}"))?;
-        let watcher = Command::new("sh")
-            .args(["-c", WATCHER, "watcher", &child.id().to_string()])
-            .arg(folder.path())
-            .current_dir("/")
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .spawn()
-            .ok();
+        let watcher = Watcher::over(folder.path(), Some(child.id()));
         let mut server = Server {
             child,
             folder,
-            watcher,
+            _watcher: watcher,
         };
         server.prepare().await?;
         Ok(server)
@@ -142,10 +132,12 @@ impl Server {
             let ended = self.child.try_wait().is_ok_and(|ended| ended.is_some());
             if ended || begun.elapsed() > PATIENCE {
                 let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-                return Err(format!(
-                    "PostgreSQL does not answer ({error}): {}",
-                    log.trim()
-                ));
+                let log = log.trim();
+                return Err(if ended {
+                    format!("PostgreSQL does not start (is a setting of --postgres wrong?): {log}")
+                } else {
+                    format!("PostgreSQL does not answer ({error}): {log}")
+                });
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -167,23 +159,33 @@ impl Server {
     }
 }
 
+impl Server {
+    /// At once: what it would still write down is thrown away.
+    fn end(&mut self) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        for _ in 0..FAREWELLS {
+            if let Some(pid) = pid {
+                let _ = kill_process(pid, Signal::QUIT);
+            }
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
-        // At once: what it would still write down is thrown away.
-        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            let _ = kill_process(pid, Signal::QUIT);
-        }
-        let _ = self.child.wait();
+        self.end();
         // Backends may take a moment longer than their parent.
         for _ in 0..10 {
             if fs::remove_dir_all(self.folder.path()).is_ok() {
                 break;
             }
             std::thread::sleep(Duration::from_millis(100));
-        }
-        if let Some(mut watcher) = self.watcher.take() {
-            drop(watcher.stdin.take());
-            let _ = watcher.wait();
         }
     }
 }

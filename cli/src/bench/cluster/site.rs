@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use super::made_up;
 use super::server::Server;
+use super::watcher::Watcher;
 use crate::local::build;
 
 /// The owners of the workers: audits need another one.
@@ -27,6 +28,7 @@ pub(super) struct Site {
     /// The token of a viewer.
     pub(super) viewer: String,
     folder: TempDir,
+    _watcher: Watcher,
 }
 
 impl Site {
@@ -40,6 +42,7 @@ impl Site {
             .prefix("kazoe-bench-")
             .tempdir()
             .map_err(|error| format!("no temporary folder: {error}"))?;
+        let watcher = Watcher::over(folder.path(), None);
         let server = match url {
             Some(_) => None,
             None => Some(Server::start(settings).await?),
@@ -78,6 +81,7 @@ impl Site {
             ledger,
             server,
             folder,
+            _watcher: watcher,
         };
         write(&site.database(), &url)?;
         write(&site.tokens(), &tokens)?;

@@ -21,7 +21,7 @@ use crate::{quantity, signals, store};
 /// wrong it says so, with exit code 1.
 ///
 /// Made-up tallies have a variant of their own, which no ledger of counted campaigns takes. Ctrl-C ends
-/// everything that was started and removes the database.
+/// everything that was started and removes the database, if the bench made it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,7 +32,7 @@ Examples:
 
 10,000 workers are as many connections: if the limit of open files is too low, it says what to do.")]
 pub(in crate::commands) struct Args {
-    /// How many workers, one number after the other.
+    /// How many workers, one number after the other, each greater than the last.
     #[arg(
         long,
         value_name = "N,N,...",
@@ -47,11 +47,13 @@ pub(in crate::commands) struct Args {
     #[arg(long, value_name = "N", default_value = "2k", value_parser = rate)]
     rate: u64,
 
-    /// How long each number of workers is measured, in seconds.
+    /// How long each number of workers is measured, in seconds. They hand in once a second, so less than ten
+    /// tells little.
     #[arg(long, value_name = "S", default_value = "30", value_parser = seconds)]
     seconds: Duration,
 
-    /// How many segments are accepted, at least, when the campaign is looked at.
+    /// How many segments are accepted, at least, when the campaign is looked at. Getting there takes as many
+    /// seconds as this divided by the rate.
     #[arg(long, value_name = "N", default_value = "100k", value_parser = segments)]
     segments: u64,
 
@@ -61,7 +63,7 @@ pub(in crate::commands) struct Args {
     database_url_file: Option<PathBuf>,
 
     /// A setting for a PostgreSQL server of our own, as in its configuration; may be given several times.
-    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "database_url_file")]
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "database_url_file", value_parser = setting)]
     postgres: Vec<String>,
 
     #[command(flatten)]
@@ -94,6 +96,25 @@ fn segments(text: &str) -> Result<u64, String> {
     }
 }
 
+/// What the bench settles itself, to find its server.
+const SETTLED: [&str; 4] = [
+    "data_directory",
+    "listen_addresses",
+    "port",
+    "unix_socket_directories",
+];
+
+fn setting(text: &str) -> Result<String, String> {
+    let name = text.split_once('=').map(|(name, _)| name.trim());
+    match name {
+        None | Some("") => Err("a setting is NAME=VALUE, as in shared_buffers=1GB".to_owned()),
+        Some(name) if SETTLED.contains(&name.to_lowercase().as_str()) => {
+            Err(format!("the bench settles {name} itself"))
+        }
+        Some(_) => Ok(text.to_owned()),
+    }
+}
+
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
         let interrupted = signals::hear()?;
@@ -105,7 +126,13 @@ impl Args {
             }
         })?;
         let Some(findings) = measured else {
-            tell("Interrupted: what was started is ended, and nothing is left.");
+            tell(match self.database_url_file {
+                None => "Interrupted: what was started is ended, and nothing is left.",
+                Some(_) => {
+                    "Interrupted: what was started is ended. The database may have a made-up campaign now, and is \
+                     good for nothing else then."
+                }
+            });
             return Ok(Ending::Interrupted);
         };
         output.text(&if self.form.json() {
@@ -117,10 +144,11 @@ impl Args {
     }
 
     fn plan(&self) -> Result<Plan, Stop> {
-        if !self.workers.is_sorted() {
-            return Err(Stop::usage(
-                "--workers are told from the least to the greatest",
-            ));
+        if let Some(pair) = self.workers.windows(2).find(|pair| pair[0] >= pair[1]) {
+            return Err(Stop::usage(format_args!(
+                "--workers: {} comes before {}; each number is greater than the last",
+                pair[0], pair[1]
+            )));
         }
         Ok(Plan {
             workers: self.workers.clone(),
