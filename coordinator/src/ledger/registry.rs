@@ -164,7 +164,7 @@ pub struct LeaseRecord {
     pub segments: Vec<Segment>,
 }
 
-/// A lease whose deadline has passed while it lends something.
+/// A lease whose deadline passed while it lent something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overdue {
     /// The number half of its token.
@@ -175,8 +175,8 @@ pub struct Overdue {
     pub worker: String,
     /// Who answers for that.
     pub owner: String,
-    /// How many segments it still lends.
-    pub open: u64,
+    /// How many segments were not handed in in time.
+    pub segments: u64,
 }
 
 /// Whose tallies are taken back.

@@ -156,7 +156,7 @@ impl Chronicle {
                     campaign = lease.campaign,
                     worker = lease.worker,
                     owner = lease.owner,
-                    segments = lease.open,
+                    segments = lease.segments,
                     "lease expired"
                 );
             }

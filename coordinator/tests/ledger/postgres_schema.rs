@@ -73,7 +73,8 @@ async fn migrations_apply_to_an_empty_database_by_many_at_once() {
             20_261_201_000_000,
             20_261_202_000_000,
             20_261_203_000_000,
-            20_261_204_000_000
+            20_261_204_000_000,
+            20_261_205_000_000
         ]
     );
     let ledger = PostgresLedger::connect(&runtime).await.unwrap();

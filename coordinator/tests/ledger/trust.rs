@@ -471,10 +471,23 @@ async fn who_is_overdue_is_told() {
     let overdue = ledger.overdue().await.unwrap();
     assert_eq!(overdue.len(), 1, "{overdue:?}");
     assert_eq!(
-        (overdue[0].sequence, overdue[0].open),
-        (late.token.sequence, 1)
+        (overdue[0].sequence, overdue[0].segments),
+        (late.token.sequence, 2)
     );
     assert_eq!(overdue[0].worker, "a-1");
     ledger.extend(late.token, LONG).await.unwrap();
     assert!(ledger.overdue().await.unwrap().is_empty());
+
+    // One whose segments are all lent again before anybody looks is told as well.
+    let brief = ledger
+        .claim(&campaign.id, &owner("a"), 1, Duration::ZERO)
+        .await
+        .unwrap()
+        .unwrap();
+    claim(&ledger, &campaign.id, &owner("b"), 1).await.unwrap();
+    let overdue = ledger.overdue().await.unwrap();
+    assert_eq!(
+        (overdue[0].sequence, overdue[0].segments),
+        (brief.token.sequence, 1)
+    );
 }

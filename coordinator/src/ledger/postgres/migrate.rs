@@ -11,7 +11,7 @@ pub(super) const RUNTIME_ROLE: &str = "kazoe_runtime";
 const LOCK: i64 = 0x4b41_5a4f;
 
 /// Append-only.
-const MIGRATIONS: [Migration; 5] = [
+const MIGRATIONS: [Migration; 6] = [
     Migration {
         version: 20_261_130_000_000,
         name: "create_ledger",
@@ -36,6 +36,11 @@ const MIGRATIONS: [Migration; 5] = [
         version: 20_261_204_000_000,
         name: "own_due_audits",
         sql: include_str!("../../../../migrations/postgres/20261204000000_own_due_audits.sql"),
+    },
+    Migration {
+        version: 20_261_205_000_000,
+        name: "find_expired_leases",
+        sql: include_str!("../../../../migrations/postgres/20261205000000_find_expired_leases.sql"),
     },
 ];
 

@@ -168,7 +168,8 @@ impl PostgresLedger {
         Ok(tokens.iter().map(answer).collect())
     }
 
-    /// The leases whose deadline has passed while they lend something, oldest first.
+    /// The leases whose deadline has passed while they lend something, and those that ended so within the last
+    /// minute, oldest first.
     ///
     /// # Errors
     /// [`LedgerError::Storage`].
@@ -177,21 +178,23 @@ impl PostgresLedger {
             sqlx::query_as::<_, (i64, String, String, String, i64)>(
                 "-- schedule_overdue
                  SELECT l.sequence, l.campaign, l.worker, l.owner, count(*)
-                 FROM leases l JOIN loans o ON o.lease = l.sequence AND o.closed_at IS NULL
-                 WHERE l.ended_at IS NULL AND l.deadline <= $1
-                 GROUP BY l.sequence ORDER BY l.sequence",
+                 FROM (SELECT * FROM leases WHERE ended_at IS NULL AND deadline <= $1
+                       UNION ALL
+                       SELECT * FROM leases WHERE ending = 'expired' AND ended_at > $1 - 60000) l
+                 JOIN loans o ON o.lease = l.sequence AND (o.closed_at IS NULL OR o.closing = 'expired')
+                 GROUP BY l.sequence, l.campaign, l.worker, l.owner ORDER BY l.sequence",
             )
             .bind(now(&mut tx).await?)
             .fetch_all(&mut *tx)
             .await?
             .into_iter()
-            .map(|(sequence, campaign, worker, owner, open)| {
+            .map(|(sequence, campaign, worker, owner, segments)| {
                 Ok(Overdue {
                     sequence,
                     campaign,
                     worker,
                     owner,
-                    open: from_row(open)?,
+                    segments: from_row(segments)?,
                 })
             })
             .collect()
