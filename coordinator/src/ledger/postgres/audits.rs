@@ -83,7 +83,7 @@ pub(super) async fn due(
     at: Millis,
     want: u32,
 ) -> Result<Vec<DisputedSegment>, Failure> {
-    sqlx::query_as::<_, (i64, Vec<String>, Option<i64>)>(DUE)
+    sqlx::query_as::<_, (i64, Vec<String>)>(DUE)
         .bind(id)
         .bind(owners)
         .bind(i64::from(want))
@@ -91,11 +91,11 @@ pub(super) async fn due(
         .fetch_all(conn)
         .await?
         .into_iter()
-        .map(|(segment, owners, lent_until)| {
+        .map(|(segment, owners)| {
             Ok(DisputedSegment {
                 segment: from_row(segment)?,
                 owners,
-                lent_until,
+                lent_until: None,
             })
         })
         .collect()
@@ -130,8 +130,5 @@ const DUE: &str = "-- audits_due
                  ORDER BY u.segment LIMIT $3) AS first)
     SELECT due.segment,
            (SELECT array_agg(DISTINCT r.owner) FROM results r
-            WHERE r.campaign = $1 AND r.segment = due.segment AND r.verdict <> 'stale'),
-           (SELECT max(l.deadline) FROM loans o JOIN leases l ON l.sequence = o.lease
-            WHERE o.campaign = $1 AND o.purpose = 'audit' AND o.segment = due.segment
-              AND o.closed_at IS NULL)
+            WHERE r.campaign = $1 AND r.segment = due.segment AND r.verdict <> 'stale')
     FROM due ORDER BY due.segment";
