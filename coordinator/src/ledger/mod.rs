@@ -7,6 +7,7 @@
 //! it again.
 
 mod campaigns;
+mod disagreement;
 mod lease;
 mod migration;
 mod postgres;

@@ -5,12 +5,12 @@ use sqlx::PgConnection;
 
 use super::campaign_rows;
 use crate::ledger::OwnerShare;
+use crate::ledger::disagreement::disagrees;
 use crate::ledger::rows::{Failure, from_row};
 
 /// By owner. The few tallies that were audited or disagreed are found first, from the audits and the disputes.
-/// Tallies are compared whole. As the keys of one are distinct and the counts of both have the same sum, it is
-/// enough to look for an entry of one that the other lacks.
-const SHARES: &str = "-- owners_list
+const SHARES: &str = concat!(
+    "-- owners_list
     WITH audited (result) AS (
         SELECT DISTINCT r.id
         FROM results o
@@ -22,17 +22,9 @@ const SHARES: &str = "-- owners_list
         FROM disputes d
         JOIN results r ON r.campaign = d.campaign AND r.segment = d.segment
         WHERE d.campaign = $1
-          AND (d.closed_at IS NULL OR EXISTS (
-              SELECT 1 FROM accepted b JOIN results t ON t.id = b.result
-              WHERE b.campaign = r.campaign AND b.segment = r.segment
-                AND t.samples = r.samples
-                AND (t.digest <> r.digest
-                     OR EXISTS (SELECT cell, count FROM result_cells WHERE result = r.id
-                                EXCEPT
-                                SELECT cell, count FROM result_cells WHERE result = t.id)
-                     OR EXISTS (SELECT depth, count FROM result_depths WHERE result = r.id
-                                EXCEPT
-                                SELECT depth, count FROM result_depths WHERE result = t.id)))))
+          AND (d.closed_at IS NULL OR ",
+    disagrees!(),
+    "))
     SELECT r.owner, count(a.result),
            CAST(coalesce(sum(r.samples) FILTER (WHERE a.result IS NOT NULL), 0) AS bigint),
            CAST(coalesce(sum(c.count) FILTER (WHERE a.result IS NOT NULL), 0) AS bigint),
@@ -52,7 +44,8 @@ const SHARES: &str = "-- owners_list
     LEFT JOIN audited ON audited.result = r.id
     LEFT JOIN disagreeing ON disagreeing.result = r.id
     WHERE r.campaign = $1 AND r.verdict <> 'stale'
-    GROUP BY r.owner ORDER BY r.owner";
+    GROUP BY r.owner ORDER BY r.owner"
+);
 
 type Row = (String, i64, i64, i64, i64, i64, Option<i64>, i64);
 

@@ -6,6 +6,7 @@ use super::gather::Answer;
 use super::operator::{Deed, write_deed};
 use super::{PostgresLedger, now};
 use crate::leasing::Millis;
+use crate::ledger::disagreement::disagrees;
 use crate::ledger::rows::{Failure, from_row};
 use crate::ledger::{LedgerError, NewWorker, WorkerRecord, WorkerStanding};
 
@@ -256,9 +257,9 @@ impl PostgresLedger {
     }
 }
 
-/// Tallies are compared whole. As the keys of one are distinct and the counts of both have the same sum,
-/// it is enough to look for an entry of one that the other lacks.
-const STANDING: &str = "-- workers_standing
+/// Of one worker: the leases that it holds, and what became of its tallies.
+const STANDING: &str = concat!(
+    "-- workers_standing
     SELECT (SELECT count(*) FROM leases WHERE worker = $1 AND ended_at IS NULL),
            (SELECT count(*) FROM results r JOIN accepted a ON a.result = r.id WHERE r.worker = $1),
            (SELECT count(*) FROM results r JOIN accepted a ON a.result = r.id
@@ -270,15 +271,7 @@ const STANDING: &str = "-- workers_standing
             WHERE r.worker = $1 AND r.verdict <> 'stale'
               AND EXISTS (SELECT 1 FROM disputes d
                           WHERE d.campaign = r.campaign AND d.segment = r.segment
-                            AND (d.closed_at IS NULL OR EXISTS (
-                                SELECT 1 FROM accepted a JOIN results t ON t.id = a.result
-                                WHERE a.campaign = r.campaign AND a.segment = r.segment
-                                  AND t.samples = r.samples
-                                  AND (t.digest <> r.digest
-                                       OR EXISTS (SELECT cell, count FROM result_cells WHERE result = r.id
-                                                  EXCEPT
-                                                  SELECT cell, count FROM result_cells WHERE result = t.id)
-                                       OR EXISTS (SELECT depth, count FROM result_depths WHERE result = r.id
-                                                  EXCEPT
-                                                  SELECT depth, count FROM result_depths
-                                                  WHERE result = t.id))))))";
+                            AND (d.closed_at IS NULL OR ",
+    disagrees!(),
+    ")))"
+);

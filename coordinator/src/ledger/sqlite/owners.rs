@@ -7,11 +7,12 @@ use sqlx::SqliteConnection;
 
 use super::campaign_rows;
 use crate::ledger::OwnerShare;
+use crate::ledger::disagreement::disagrees;
 use crate::ledger::rows::{Failure, from_row};
 
-/// By owner. Tallies are compared whole. As the keys of one are distinct and the counts of both have the
-/// same sum, it is enough to look for an entry of one that the other lacks.
-const SHARES: &str = "-- owners_list
+/// By owner.
+const SHARES: &str = concat!(
+    "-- owners_list
     SELECT r.owner, count(a.result),
            CAST(coalesce(sum(r.samples) FILTER (WHERE a.result IS NOT NULL), 0) AS INTEGER),
            CAST(coalesce(sum(c.count) FILTER (WHERE a.result IS NOT NULL), 0) AS INTEGER),
@@ -22,23 +23,15 @@ const SHARES: &str = "-- owners_list
            count(*) FILTER (WHERE EXISTS (
                SELECT 1 FROM disputes d
                WHERE d.campaign = r.campaign AND d.segment = r.segment
-                 AND (d.closed_at IS NULL OR EXISTS (
-                     SELECT 1 FROM accepted b JOIN results t ON t.id = b.result
-                     WHERE b.campaign = r.campaign AND b.segment = r.segment
-                       AND t.samples = r.samples
-                       AND (t.digest <> r.digest
-                            OR EXISTS (SELECT cell, count FROM result_cells WHERE result = r.id
-                                       EXCEPT
-                                       SELECT cell, count FROM result_cells WHERE result = t.id)
-                            OR EXISTS (SELECT depth, count FROM result_depths WHERE result = r.id
-                                       EXCEPT
-                                       SELECT depth, count FROM result_depths
-                                       WHERE result = t.id))))))
+                 AND (d.closed_at IS NULL OR ",
+    disagrees!(),
+    ")))
     FROM results r
     LEFT JOIN accepted a ON a.result = r.id
     LEFT JOIN result_cells c ON c.result = r.id AND c.cell = ?2
     WHERE r.campaign = ?1 AND r.verdict <> 'stale'
-    GROUP BY r.owner ORDER BY r.owner";
+    GROUP BY r.owner ORDER BY r.owner"
+);
 
 type Row = (String, i64, i64, i64, i64, i64);
 
