@@ -2,9 +2,9 @@
 //! nobody's business.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -109,20 +109,24 @@ fn a_small_crowd_is_held_audited_and_gone() {
     assert_nothing_left(&folder);
 }
 
-#[test]
-fn an_interrupt_ends_what_it_started() {
-    let folder = folder();
-    let mut running = bench(
-        &folder,
-        &["--workers", "5", "--rate", "10", "--seconds", "600"],
-    )
-    .stdout(Stdio::null())
-    .stderr(Stdio::piped())
-    .spawn()
-    .unwrap();
+/// A bench that has begun to measure, and will for long; and what it says from then on.
+fn measuring(folder: &TempDir) -> (Child, Lines<BufReader<ChildStderr>>) {
+    let long = ["--workers", "5", "--rate", "10", "--seconds", "600"];
+    let mut running = bench(folder, &long)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
     let measuring = lines.any(|line| line.unwrap().contains("measuring"));
     assert!(measuring, "it ended");
+    (running, lines)
+}
+
+#[test]
+fn an_interrupt_ends_what_it_started() {
+    let folder = folder();
+    let (mut running, lines) = measuring(&folder);
     signal(running.id(), "-INT");
     let rest: Vec<String> = lines.map(Result::unwrap).collect();
     assert_eq!(running.wait().unwrap().code(), Some(130), "{rest:?}");
@@ -169,13 +173,7 @@ fn an_early_interrupt_ends_what_it_started() {
 #[test]
 fn what_is_killed_is_cleaned_up() {
     let folder = folder();
-    let mut running = bench(&folder, &["--workers", "5", "--rate", "10"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
-    assert!(lines.any(|line| line.unwrap().contains("measuring")));
+    let (mut running, _lines) = measuring(&folder);
     signal(running.id(), "-KILL");
     running.wait().unwrap();
     until(|| fs::read_dir(folder.path()).unwrap().next().is_none());

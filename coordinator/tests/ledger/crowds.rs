@@ -54,6 +54,22 @@ pub(crate) async fn claim_all(ledger: &PostgresLedger, id: &str, want: u32) -> V
     leases.map(|lease| lease.unwrap().unwrap()).collect()
 }
 
+/// All of them join.
+pub(crate) async fn join_all(ledger: &PostgresLedger) {
+    let joined = all_at_once(|number| {
+        let ledger = ledger.clone();
+        let who = worker(number);
+        let new = NewWorker {
+            owner: who.owner,
+            credential: None,
+            operator: false,
+            build: who.build,
+        };
+        async move { ledger.join_worker(&who.worker, &new).await }
+    });
+    assert!(joined.await.into_iter().all(|entered| entered.unwrap()));
+}
+
 #[tokio::test]
 async fn a_crowd_gets_every_segment_once_and_each_its_own_answer() {
     let server = Server::shared().await;
@@ -187,18 +203,7 @@ async fn a_heartbeat_tells_how_the_lease_stands() {
         .submit(&submission(1, CROWD * 4 * 4096))
         .await
         .unwrap();
-    let joined = all_at_once(|number| {
-        let ledger = ledger.clone();
-        let who = worker(number);
-        let new = NewWorker {
-            owner: who.owner,
-            credential: None,
-            operator: false,
-            build: who.build,
-        };
-        async move { ledger.join_worker(&who.worker, &new).await }
-    });
-    assert!(joined.await.into_iter().all(|entered| entered.unwrap()));
+    join_all(&ledger).await;
     let leases = claim_all(&ledger, &campaign.id, 1).await;
     let beat = async |shift: u8| {
         let beats = all_at_once(|number| {

@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use kazoe_coordinator::leasing::Purpose;
-use kazoe_coordinator::ledger::{
-    CampaignRecord, Lease, Ledger, LedgerError, PostgresLedger, Service, Submission,
-};
+use kazoe_coordinator::ledger::{CampaignRecord, Lease, Ledger, LedgerError, PostgresLedger};
 use proptest::collection;
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
 use proptest::test_runner::TestRunner;
@@ -16,7 +14,8 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Mutex;
 
 use crate::made_up::{
-    assert_lawful, assert_sound, deliveries, delivery, operator, owner, submission, wrong_delivery,
+    assert_lawful, assert_sound, audited_submission, deliveries, delivery, operator, owner,
+    submission, wrong_delivery,
 };
 use crate::server::Server;
 use crate::sqlite::fresh;
@@ -297,14 +296,10 @@ fn after_any_interleaving_each_owner_gets_the_audits_that_it_could_do() {
     let tried = runner.run(&collection::vec(step(), 0..40), |steps| {
         let seed = seed.fetch_add(1, Ordering::Relaxed);
         runtime.block_on(async {
-            let audited = Submission {
-                service: Service {
-                    audit_millionths: Service::ALL,
-                    ..Service::default()
-                },
-                ..submission(seed, 30_000)
-            };
-            let (campaign, _) = ledger.submit(&audited).await.unwrap();
+            let (campaign, _) = ledger
+                .submit(&audited_submission(seed, 30_000))
+                .await
+                .unwrap();
             let mut leases = Vec::new();
             for step in steps {
                 take(&ledger, &campaign, &mut leases, step).await;

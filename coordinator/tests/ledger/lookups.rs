@@ -3,13 +3,11 @@
 
 use std::time::Duration;
 
-use kazoe_coordinator::ledger::{
-    AskingWorker, CampaignRecord, Lease, Ledger, NewWorker, PostgresLedger, Service, Submission,
-};
+use kazoe_coordinator::ledger::{AskingWorker, CampaignRecord, Lease, Ledger, PostgresLedger};
 use sqlx::AssertSqlSafe;
 
-use crate::crowds::{CROWD, all_at_once, claim_all, worker};
-use crate::made_up::{assert_sound, deliveries, delivery, owner, submission};
+use crate::crowds::{CROWD, all_at_once, claim_all, join_all, worker};
+use crate::made_up::{assert_sound, audited_submission, deliveries, delivery, owner, submission};
 use crate::server::{Database, Server};
 
 const LONG: Duration = Duration::from_secs(3600);
@@ -83,20 +81,6 @@ async fn lend_to_others(database: &Database<'_>, id: &str) {
         .execute(&mut admin)
         .await
         .unwrap();
-}
-
-async fn join_all(ledger: &PostgresLedger) {
-    let joined = all_at_once(|number| {
-        let (ledger, who) = (ledger.clone(), worker(number));
-        let new = NewWorker {
-            owner: who.owner,
-            credential: None,
-            operator: false,
-            build: who.build,
-        };
-        async move { ledger.join_worker(&who.worker, &new).await.unwrap() }
-    });
-    assert_eq!(joined.await, [true; CROWD as usize]);
 }
 
 #[tokio::test]
@@ -173,13 +157,7 @@ async fn a_crowd_costs_no_more_among_thousands_of_leases() {
 
 /// A campaign all of whose segments were filled by one owner and are to be audited, but for two.
 async fn audited_campaign(ledger: &PostgresLedger, segments: u64) -> CampaignRecord {
-    let audited = Submission {
-        service: Service {
-            audit_millionths: Service::ALL,
-            ..Service::default()
-        },
-        ..submission(1, (segments + 2) * 4096)
-    };
+    let audited = audited_submission(1, (segments + 2) * 4096);
     let (campaign, _) = ledger.submit(&audited).await.unwrap();
     let all: Vec<_> = (0..segments)
         .map(|segment| delivery(segment, 4096))

@@ -32,6 +32,17 @@ pub(crate) fn submission(seed: u64, samples: u64) -> Submission {
     }
 }
 
+/// The same, every segment of which is audited.
+pub(crate) fn audited_submission(seed: u64, samples: u64) -> Submission {
+    Submission {
+        service: Service {
+            audit_millionths: Service::ALL,
+            ..Service::default()
+        },
+        ..submission(seed, samples)
+    }
+}
+
 /// The tally of so many samples from the segment's beginning on.
 pub(crate) fn tally(segment: Segment, samples: u64) -> Tally {
     let reachable = samples * (segment % 7) / 20;

@@ -9,22 +9,12 @@ use kazoe_coordinator::ledger::{
 };
 
 use crate::made_up::{
-    assert_sound, deliveries, delivery, operator, owner, submission, wrong_delivery,
+    assert_sound, audited_submission, deliveries, delivery, operator, owner, submission,
+    wrong_delivery,
 };
 use crate::server::Server;
 
 const LONG: Duration = Duration::from_secs(3600);
-
-/// Of which every segment is audited.
-fn all_audited(samples: u64) -> Submission {
-    Submission {
-        service: Service {
-            audit_millionths: Service::ALL,
-            ..Service::default()
-        },
-        ..submission(1, samples)
-    }
-}
 
 async fn claim(ledger: &PostgresLedger, id: &str, who: &Who, want: u32) -> Option<Lease> {
     ledger.claim(id, who, want, LONG).await.unwrap()
@@ -51,7 +41,10 @@ async fn work(
 async fn audits_go_to_another_owner_and_complete_nothing() {
     let server = Server::shared().await;
     let ledger = server.fresh().await.ledger().await;
-    let (campaign, _) = ledger.submit(&all_audited(20 * 4096 + 9)).await.unwrap();
+    let (campaign, _) = ledger
+        .submit(&audited_submission(1, 20 * 4096 + 9))
+        .await
+        .unwrap();
     let id = &campaign.id;
     let verdicts = work(&ledger, id, &owner("a"), delivery).await;
     assert_eq!(verdicts, [Verdict::Accepted; 21]);
@@ -85,7 +78,10 @@ async fn audits_go_to_another_owner_and_complete_nothing() {
 async fn a_liar_is_caught_and_outvoted() {
     let server = Server::shared().await;
     let ledger = server.fresh().await.ledger().await;
-    let (campaign, _) = ledger.submit(&all_audited(8 * 4096)).await.unwrap();
+    let (campaign, _) = ledger
+        .submit(&audited_submission(1, 8 * 4096))
+        .await
+        .unwrap();
     let id = &campaign.id;
     let make = |segment, samples| match segment {
         2 | 5 => wrong_delivery(segment, samples),
@@ -200,7 +196,10 @@ async fn a_purge_takes_back_what_nobody_else_confirmed() {
 async fn what_became_of_a_worker_s_tallies_follows_from_the_log() {
     let server = Server::shared().await;
     let ledger = server.fresh().await.ledger().await;
-    let (campaign, _) = ledger.submit(&all_audited(4 * 4096)).await.unwrap();
+    let (campaign, _) = ledger
+        .submit(&audited_submission(1, 4 * 4096))
+        .await
+        .unwrap();
     let id = &campaign.id;
     for name in ["liar", "b", "c"] {
         let new = NewWorker {

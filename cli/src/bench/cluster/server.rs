@@ -157,9 +157,7 @@ impl Server {
     pub(super) fn pid(&self) -> u32 {
         self.child.id()
     }
-}
 
-impl Server {
     /// At once: what it would still write down is thrown away.
     fn end(&mut self) {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
