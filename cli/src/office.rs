@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use kazoe_coordinator::ledger::{CampaignRecord, Snapshot, Submitted};
+use kazoe_coordinator::ledger::{CampaignRecord, Listed, Snapshot, Submitted};
 use kazoe_coordinator::wire;
 use kazoe_proto::v1::admin_client::AdminClient;
 use kazoe_proto::v1::campaigns_client::CampaignsClient;
@@ -118,6 +118,17 @@ impl OfficeArgs {
     }
 }
 
+/// The answer to a submission.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    /// The campaign as it is now.
+    pub(crate) record: CampaignRecord,
+    /// What the submission did.
+    pub(crate) how: Submitted,
+    /// Whether the campaign is complete; `None` from an older coordinator.
+    pub(crate) complete: Option<bool>,
+}
+
 /// A coordinator.
 #[derive(Clone, Debug)]
 pub(crate) struct Office {
@@ -133,6 +144,10 @@ impl Office {
         match status.code() {
             Code::Unavailable | Code::Unknown => Stop::failed(format_args!(
                 "the coordinator {url} does not answer ({words}): check the address, and that it runs"
+            )),
+            // Our own calls are neither compressed nor too large: it does not know the call.
+            Code::Unimplemented => Stop::failed(format_args!(
+                "the coordinator {url} does not know this command: it is of an older release; upgrade it"
             )),
             _ => Stop::failed(words),
         }
@@ -153,27 +168,28 @@ impl Office {
     pub(crate) async fn submit(
         &mut self,
         submission: &campaigns::Submission,
-    ) -> Result<(CampaignRecord, Submitted), Stop> {
+    ) -> Result<Answer, Stop> {
         let request = campaigns::submit_request(submission);
         let answer = self.campaigns.submit(request).await;
         let answer = answer.map_err(|status| self.refused(&status))?;
         let answer = campaigns::submitted(answer.into_inner());
-        let (record, how) = answer.map_err(|odd| self.odd(&odd))?;
-        Ok((wire::record_back(record), wire::submitted_back(how)))
+        let answer = answer.map_err(|odd| self.odd(&odd))?;
+        Ok(Answer {
+            record: wire::record_back(answer.record),
+            how: wire::submitted_back(answer.how),
+            complete: answer.complete,
+        })
     }
 
-    /// All campaigns, oldest first.
+    /// All campaigns, those of another build apart.
     ///
     /// # Errors
     /// What the coordinator says.
-    pub(crate) async fn list(&mut self) -> Result<Vec<CampaignRecord>, Stop> {
+    pub(crate) async fn list(&mut self) -> Result<Listed, Stop> {
         let listed = self.campaigns.list(v1::ListRequest {}).await;
         let listed = listed.map_err(|status| self.refused(&status))?.into_inner();
-        let records = listed.campaigns.into_iter().map(|record| {
-            let record = campaigns::record("campaigns", Some(record));
-            Ok(wire::record_back(record.map_err(|odd| self.odd(&odd))?))
-        });
-        records.collect()
+        let listed = campaigns::listed(listed).map_err(|odd| self.odd(&odd))?;
+        Ok(wire::listed_back(listed))
     }
 
     /// The campaign that a text names, as [`choose`] finds it.
@@ -181,22 +197,42 @@ impl Office {
     /// # Errors
     /// If there is none, or more than one, or what the coordinator says.
     pub(crate) async fn find(&mut self, name: Option<&str>) -> Result<CampaignRecord, Stop> {
-        let campaigns = self.list().await?;
-        choose(campaigns, name, &self.url, "`kazoe submit` begins one")
+        let listed = self.list().await?;
+        choose(listed, name, &self.url, "`kazoe submit` begins one")
     }
 
-    /// A campaign as it is now, and how many workers hold leases of it.
+    /// A campaign as it is now, and how many workers hold leases of it; or in words why the coordinator or this
+    /// build cannot read it.
+    ///
+    /// # Errors
+    /// What the coordinator says of anything else.
+    pub(crate) async fn look(&mut self, id: &str) -> Result<Result<(Snapshot, u32), String>, Stop> {
+        let first = async {
+            let mut watched = self.watch(id).await?;
+            watched.message().await
+        };
+        match first.await {
+            Ok(first) => {
+                let read = campaigns::snapshot("snapshot", first).map_err(|odd| odd.to_string());
+                Ok(read.map(|read| {
+                    let workers = read.workers;
+                    (wire::snapshot_back(read), workers)
+                }))
+            }
+            Err(status) if status.code() == Code::FailedPrecondition => {
+                Ok(Err(status.message().to_owned()))
+            }
+            Err(status) => Err(self.refused(&status)),
+        }
+    }
+
+    /// Whether a campaign is complete; not, if it cannot be read.
     ///
     /// # Errors
     /// What the coordinator says.
-    pub(crate) async fn snapshot(&mut self, id: &str) -> Result<(Snapshot, u32), Stop> {
-        let mut watched = self
-            .watch(id)
-            .await
-            .map_err(|status| self.refused(&status))?;
-        let first = watched.message().await;
-        let first = first.map_err(|status| self.refused(&status))?;
-        self.read(first)
+    pub(crate) async fn is_complete(&mut self, id: &str) -> Result<bool, Stop> {
+        let looked = self.look(id).await?;
+        Ok(looked.is_ok_and(|(snapshot, _)| snapshot.is_complete()))
     }
 
     /// A campaign's snapshots, the first at once.

@@ -1,5 +1,6 @@
 //! How far a command is: a bar or a line that moves on a terminal, elsewhere a plain line now and then.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
@@ -57,6 +58,14 @@ impl Progress {
             self.told = Instant::now();
             let share = share(done, self.total);
             tell(format_args!("{share}{speed}; {}", self.estimate));
+        }
+    }
+
+    /// Writes a line above the bar.
+    pub(crate) fn say(&self, line: impl Display) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| tell(line)),
+            None => tell(line),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::path::PathBuf;
 
-use kazoe_coordinator::ledger::{CampaignRecord, Ledger, SqliteLedger};
+use kazoe_coordinator::ledger::{CampaignRecord, ForeignCampaign, Ledger, Listed, SqliteLedger};
 
 use crate::ending::Stop;
 
@@ -72,25 +72,31 @@ pub(crate) async fn find(
     ledger: &SqliteLedger,
     name: Option<&str>,
 ) -> Result<CampaignRecord, Stop> {
-    let campaigns = ledger.campaigns().await.map_err(Stop::failed)?;
+    let listed = ledger.listed().await.map_err(Stop::failed)?;
     let place = ledger.path().display().to_string();
-    choose(campaigns, name, &place, "`kazoe run` begins one")
+    choose(listed, name, &place, "`kazoe run` begins one")
 }
 
-/// The same among the campaigns of some place, oldest first; `remedy` says how one comes to be there.
+/// The same among the campaigns of some place; `remedy` says how one comes to be there. A campaign of another build
+/// is found only where the text names no other.
 ///
 /// # Errors
-/// If there is none, or more than one.
+/// If there is none, or more than one, or it is of another build.
 pub(crate) fn choose(
-    mut campaigns: Vec<CampaignRecord>,
+    listed: Listed,
     name: Option<&str>,
     place: &str,
     remedy: &str,
 ) -> Result<CampaignRecord, Stop> {
+    let Listed {
+        known: mut campaigns,
+        mut foreign,
+    } = listed;
     let Some(name) = name else {
-        return campaigns
-            .pop()
-            .ok_or_else(|| Stop::failed(format_args!("{place} holds no campaign yet; {remedy}")));
+        return campaigns.pop().ok_or_else(|| match foreign.pop() {
+            Some(newest) => Stop::failed(newest),
+            None => Stop::failed(format_args!("{place} holds no campaign yet; {remedy}")),
+        });
     };
     if let Some(newest) = campaigns
         .iter()
@@ -98,18 +104,26 @@ pub(crate) fn choose(
     {
         return Ok(campaigns.swap_remove(newest));
     }
-    let mut begin = campaigns
-        .into_iter()
-        .filter(|record| record.id.starts_with(name));
-    match (begin.next(), begin.next()) {
-        (Some(record), None) => Ok(record),
-        (None, _) => Err(Stop::failed(format_args!(
+    let named = |one: &&ForeignCampaign| one.id == name || one.variant == name;
+    if let Some(newest) = foreign.iter().rfind(named) {
+        return Err(Stop::failed(newest));
+    }
+    campaigns.retain(|record| record.id.starts_with(name));
+    foreign.retain(|one| one.id.starts_with(name));
+    match (&campaigns[..], &foreign[..]) {
+        ([_], []) => Ok(campaigns.swap_remove(0)),
+        ([], [one]) => Err(Stop::failed(one)),
+        ([], []) => Err(Stop::failed(format_args!(
             "{place} holds no campaign `{name}`; `kazoe campaigns` lists them"
         ))),
-        (Some(one), Some(other)) => Err(Stop::failed(format_args!(
-            "`{name}` may be {} or {}",
-            one.id, other.id
-        ))),
+        _ => {
+            let known = campaigns.iter().map(|record| &*record.id);
+            let all: Vec<&str> = known.chain(foreign.iter().map(|one| &*one.id)).collect();
+            Err(Stop::failed(format_args!(
+                "`{name}` may be {}",
+                all.join(" or ")
+            )))
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use kazoe_proto::{campaigns, census, work};
 
 use crate::leasing::Verdict;
 use crate::ledger::{
-    BuildShare, CampaignRecord, Counts, Delivery, OwnerShare, Pace, Prefix, SelfTest, Service,
-    Snapshot, Submission, Submitted, Token,
+    BuildShare, CampaignRecord, Counts, Delivery, ForeignCampaign, Listed, OwnerShare, Pace,
+    Prefix, SelfTest, Service, Snapshot, Submission, Submitted, Token,
 };
 
 /// A submission, of which `audit_millionths` of the segments are computed twice.
@@ -53,14 +53,79 @@ pub fn record(from: &CampaignRecord) -> campaigns::Record {
     campaigns::Record {
         campaign: from.campaign.clone(),
         cut: from.cut,
-        pace: match from.pace {
-            Pace::Running => campaigns::Pace::Running,
-            Pace::Paused => campaigns::Pace::Paused,
-            Pace::Cancelled => campaigns::Pace::Cancelled,
-        },
+        pace: pace(from.pace),
         build: from.build.clone(),
         submitted_at: from.submitted_at,
         revision: from.revision,
+        priority: from.priority,
+    }
+}
+
+/// Whether a campaign is worked on.
+pub(crate) const fn pace(from: Pace) -> campaigns::Pace {
+    match from {
+        Pace::Running => campaigns::Pace::Running,
+        Pace::Paused => campaigns::Pace::Paused,
+        Pace::Cancelled => campaigns::Pace::Cancelled,
+    }
+}
+
+/// Whether a campaign is worked on, back.
+const fn pace_back(from: campaigns::Pace) -> Pace {
+    match from {
+        campaigns::Pace::Running => Pace::Running,
+        campaigns::Pace::Paused => Pace::Paused,
+        campaigns::Pace::Cancelled => Pace::Cancelled,
+    }
+}
+
+/// A ledger's campaigns.
+#[must_use]
+pub fn listed(from: Listed) -> campaigns::Listed {
+    let foreign = from.foreign.into_iter();
+    campaigns::Listed {
+        known: from.known.iter().map(record).collect(),
+        foreign: foreign
+            .map(|one| campaigns::ForeignCampaign {
+                id: one.id,
+                variant: one.variant,
+                population: one.population,
+                design: one.design,
+                seed: one.seed,
+                cap: one.cap,
+                samples: one.samples,
+                state: one.state,
+                priority: one.priority,
+                build: one.build,
+                submitted_at: one.submitted_at,
+                why: one.why,
+            })
+            .collect(),
+    }
+}
+
+/// A ledger's campaigns, back.
+#[must_use]
+pub fn listed_back(from: campaigns::Listed) -> Listed {
+    let foreign = from.foreign.into_iter();
+    Listed {
+        known: from.known.into_iter().map(record_back).collect(),
+        foreign: foreign
+            .map(|one| ForeignCampaign {
+                id: one.id,
+                variant: one.variant,
+                population: one.population,
+                design: one.design,
+                seed: one.seed,
+                cap: one.cap,
+                samples: one.samples,
+                state: one.state,
+                priority: one.priority,
+                build: one.build,
+                submitted_at: one.submitted_at,
+                why: one.why,
+            })
+            .collect(),
     }
 }
 
@@ -71,11 +136,8 @@ pub fn record_back(from: campaigns::Record) -> CampaignRecord {
         id: from.campaign.id(),
         campaign: from.campaign,
         cut: from.cut,
-        pace: match from.pace {
-            campaigns::Pace::Running => Pace::Running,
-            campaigns::Pace::Paused => Pace::Paused,
-            campaigns::Pace::Cancelled => Pace::Cancelled,
-        },
+        pace: pace_back(from.pace),
+        priority: from.priority,
         build: from.build,
         submitted_at: from.submitted_at,
         revision: from.revision,
@@ -105,6 +167,7 @@ pub fn snapshot(from: &Snapshot, workers: u32) -> campaigns::Snapshot {
         accepted_samples: from.accepted_samples,
         audited: from.audited,
         workers,
+        pace: from.pace.map(pace),
     }
 }
 
@@ -116,6 +179,7 @@ pub fn snapshot_back(from: campaigns::Snapshot) -> Snapshot {
     Snapshot {
         campaign: from.campaign,
         cut,
+        pace: from.pace.map(pace_back),
         revision: from.revision,
         prefix: Prefix {
             segments: from.prefix_segments,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kazoe_common::census::Segment;
 
-use crate::campaigns::BUILD;
+use crate::campaigns::{BUILD, Record, record, record_message};
 use crate::census::{self, Finished, campaign_id};
 use crate::invalid::{length, present, text, variant, within, word};
 use crate::work::{MOST_FINISHED, Verdict, verdict, verdict_number};
@@ -277,6 +277,43 @@ pub fn retry_request(campaign: &str, segment: Segment) -> v1::RetryRequest {
 pub fn retry(message: v1::RetryRequest) -> Result<(String, Segment), Invalid> {
     let campaign = campaign_id("campaign", message.campaign)?;
     Ok((campaign, any_segment(message.segment)?))
+}
+
+/// A campaign's new priority as a message.
+#[must_use]
+pub fn set_priority_request(campaign: &str, priority: i64) -> v1::SetPriorityRequest {
+    v1::SetPriorityRequest {
+        campaign: campaign.to_owned(),
+        priority,
+    }
+}
+
+/// The campaign and its new priority that a message says.
+///
+/// # Errors
+/// If it cannot be a campaign's id.
+pub fn new_priority(message: v1::SetPriorityRequest) -> Result<(String, i64), Invalid> {
+    let campaign = campaign_id("campaign", message.campaign)?;
+    Ok((campaign, message.priority))
+}
+
+/// A campaign with its new priority, and the one before, as a message.
+#[must_use]
+pub fn set_priority_response(record: &Record, before: i64) -> v1::SetPriorityResponse {
+    v1::SetPriorityResponse {
+        campaign: Some(record_message(record)),
+        before,
+    }
+}
+
+/// The campaign with its new priority, and the one before, that a message says.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn priority_set(message: v1::SetPriorityResponse) -> Result<(Record, i64), Invalid> {
+    let record = record("campaign", message.campaign)?;
+    present("campaign.priority", record.priority)?;
+    Ok((record, message.before))
 }
 
 /// The worker that is to leave.

@@ -42,18 +42,35 @@ pub fn campaign_message(campaign: &Campaign) -> v1::Campaign {
 /// The first field that cannot be.
 pub fn campaign(field: &str, message: Option<v1::Campaign>) -> Result<Campaign, Invalid> {
     let message = present(field, message)?;
-    let unknown =
-        |what: &str, name: &str| Invalid::new(format!("{field}.{what}"), unknown(what, name));
+    let odd = |(what, why): (&str, String)| Invalid::new(format!("{field}.{what}"), why);
+    let (variant, population, design) = names(&message).map_err(odd)?;
     Ok(Campaign {
-        variant: Variant::of_campaign(&message.variant)
-            .ok_or_else(|| unknown("variant", &message.variant))?,
-        population: PopulationName::by_name(&message.population)
-            .ok_or_else(|| unknown("population", &message.population))?,
-        design: Design::by_name(&message.design)
-            .ok_or_else(|| unknown("design", &message.design))?,
+        variant,
+        population,
+        design,
         seed: message.seed,
         cap: message.cap,
     })
+}
+
+type Names = (&'static Variant, PopulationName, Design);
+
+/// What a campaign's names mean; if this build does not know one, its field, and that in words.
+fn names(message: &v1::Campaign) -> Result<Names, (&'static str, String)> {
+    let unknown = |what: &'static str, name: &str| (what, unknown(what, name));
+    let variant = Variant::of_campaign(&message.variant);
+    let population = PopulationName::by_name(&message.population);
+    let design = Design::by_name(&message.design);
+    Ok((
+        variant.ok_or_else(|| unknown("variant", &message.variant))?,
+        population.ok_or_else(|| unknown("population", &message.population))?,
+        design.ok_or_else(|| unknown("design", &message.design))?,
+    ))
+}
+
+/// The first of a campaign's names that this build does not know: its field, and that in words.
+pub(crate) fn unknown_name(message: &v1::Campaign) -> Option<(&'static str, String)> {
+    names(message).err()
 }
 
 /// What to say of a name that this build does not know: no more of it than fits on a line.

@@ -21,7 +21,7 @@ use serde_json::json;
 
 use crate::ending::{Ending, Stop};
 use crate::local;
-use crate::office::Office;
+use crate::office::{Answer, Office};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::place::PlaceArgs;
 use crate::quantity::counted;
@@ -181,7 +181,11 @@ async fn send(
         self_tests,
         build: local::build(),
     };
-    let (campaign, submitted) = office.submit(&submission).await?;
+    let Answer {
+        record: campaign,
+        how: submitted,
+        ..
+    } = office.submit(&submission).await?;
     if campaign.cut.segment_blocks != cut.segment_blocks {
         return Err(Stop::failed(ImportError::SegmentSize {
             file: cut.segment_blocks,

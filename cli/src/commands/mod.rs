@@ -13,6 +13,7 @@ mod migrate;
 mod pace;
 mod perft;
 mod predecessors;
+mod priority;
 mod rank;
 mod report;
 mod run;
@@ -113,6 +114,7 @@ enum Command {
     Pause(pace::Pause),
     Resume(pace::Resume),
     Cancel(pace::Cancel),
+    Priority(priority::Args),
     Workers(workers::Args),
     Drain(workers::Drain),
     Purge(trust::Purge),
@@ -195,6 +197,7 @@ impl Cli {
             Some(Command::Pause(args)) => args.run(output),
             Some(Command::Resume(args)) => args.run(output),
             Some(Command::Cancel(args)) => args.run(output),
+            Some(Command::Priority(args)) => args.run(output),
             Some(Command::Workers(args)) => args.run(output),
             Some(Command::Drain(args)) => args.run(output),
             Some(Command::Purge(args)) => args.run(output),

@@ -8,10 +8,12 @@ use serde_json::json;
 use crate::completion::ids;
 use crate::ending::{Ending, Stop};
 use crate::office::OfficeArgs;
-use crate::output::{FormArgs, JSON_VERSION, Output};
+use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::store;
 
 /// Lend nothing more of a campaign for now; what is lent is still taken.
+///
+/// Of a complete campaign it is the audits that pause. A cancelled one is refused: it is resumed first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,6 +36,8 @@ pub(super) struct Resume {
 }
 
 /// Lend nothing more of a campaign, and tell workers to drop it; what was counted stays.
+///
+/// `kazoe resume` brings it back. A complete campaign is refused: there is nothing to cancel.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -86,7 +90,8 @@ impl Which {
     fn order(&self, order: Order, output: &mut Output) -> Result<Ending, Stop> {
         store::block_on(async {
             let mut office = self.office.open()?;
-            let id = office.find(Some(&self.campaign)).await?.id;
+            let before = office.find(Some(&self.campaign)).await?;
+            let id = before.id;
             let named = campaigns::campaign_ref(&id);
             let client = &mut office.campaigns;
             let done = match order {
@@ -98,6 +103,13 @@ impl Which {
             let record = campaigns::record("campaign", Some(done));
             let record = wire::record_back(record.map_err(|odd| office.odd(&odd))?);
             let state = record.pace.name();
+            if record.pace == before.pace {
+                tell(format_args!("Campaign {id} was {state} already."));
+            } else if office.is_complete(&id).await? {
+                tell(format_args!(
+                    "Campaign {id} is complete: what is {state} now is its audits."
+                ));
+            }
             if self.form.json() {
                 output.json(&json!({
                     "version": JSON_VERSION,

@@ -2,8 +2,8 @@
 
 use clap_complete::engine::ArgValueCompleter;
 use kazoe_common::population::Candidates;
-use kazoe_coordinator::ledger::{CampaignRecord, Snapshot};
-use kazoe_coordinator::progress::{self, Pulse, trust};
+use kazoe_coordinator::ledger::{CampaignRecord, Pace, Snapshot};
+use kazoe_coordinator::progress::{self, Pulse, share, trust};
 use kazoe_worker::patience::passes;
 use serde_json::json;
 
@@ -12,11 +12,13 @@ use crate::ending::{Ending, Stop};
 use crate::office::{AGAIN, Office, OfficeArgs};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::progress::Progress;
+use crate::quantity::counted;
 use crate::{signals, store};
 
 /// Follow a campaign until it is complete: how far it is, how fast, the estimate, the workers.
 ///
-/// A coordinator that is away is waited for. With --json each change is a document on standard output.
+/// A coordinator that is away is waited for, and so is a paused campaign; a cancelled one ends with exit code 1. With
+/// --json each change is a document on standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -43,7 +45,7 @@ impl Args {
             let record = office.find(self.campaign.as_deref()).await?;
             let last = follow(&mut office, &record.id, |snapshot, workers| {
                 if self.form.json() {
-                    output.json(&document(snapshot, workers))?;
+                    output.json(&document(&record, snapshot, workers))?;
                     output.flush()?;
                 }
                 Ok(())
@@ -58,12 +60,13 @@ impl Args {
     }
 }
 
-fn document(snapshot: &Snapshot, workers: u32) -> serde_json::Value {
+fn document(record: &CampaignRecord, snapshot: &Snapshot, workers: u32) -> serde_json::Value {
     let counts = &snapshot.counts;
     json!({
         "version": JSON_VERSION,
         "campaign": snapshot.campaign,
         "revision": snapshot.revision,
+        "state": now(record, snapshot).state(snapshot.is_complete()),
         "wanted_samples": snapshot.cut.samples,
         "accepted_samples": snapshot.accepted_samples,
         "prefix_segments": snapshot.prefix.segments,
@@ -82,11 +85,21 @@ fn document(snapshot: &Snapshot, workers: u32) -> serde_json::Value {
     })
 }
 
+/// The campaign at the moment of a snapshot, which an older coordinator says nothing of.
+fn now(record: &CampaignRecord, snapshot: &Snapshot) -> CampaignRecord {
+    CampaignRecord {
+        pace: snapshot.pace.unwrap_or(record.pace),
+        cut: snapshot.cut,
+        revision: snapshot.revision,
+        ..record.clone()
+    }
+}
+
 /// Shows a campaign's progress on standard error until it is complete, and hands each snapshot to
 /// `heed`. Returns the last one.
 ///
 /// # Errors
-/// What `heed` says, or the coordinator, unless that passes.
+/// That the campaign is cancelled; what `heed` says, or the coordinator, unless that passes.
 pub(super) async fn follow(
     office: &mut Office,
     id: &str,
@@ -112,6 +125,11 @@ pub(super) async fn follow(
                 if snapshot.is_complete() {
                     return Ok(Ok(snapshot));
                 }
+                let record = now(&record, &snapshot);
+                if record.pace == Pace::Cancelled {
+                    return Ok(Err(cancelled(&record, &snapshot)));
+                }
+                shown.say_what_holds_it_up(&record, &snapshot);
             }
             Err(tonic::Status::unavailable("it ended the conversation"))
         };
@@ -136,9 +154,20 @@ pub(super) async fn follow(
     }
 }
 
+/// Why a cancelled campaign is not waited for.
+fn cancelled(record: &CampaignRecord, snapshot: &Snapshot) -> Stop {
+    let id = &record.id;
+    Stop::failed(format_args!(
+        "campaign {id} is cancelled: {}; `kazoe resume {id}` lends the rest",
+        share(snapshot.accepted_samples, snapshot.cut.samples)
+    ))
+}
+
 /// What is shown.
 struct Shown {
     progress: Progress,
+    /// What holds the campaign up, as it was said last.
+    obstacle: Option<String>,
     pulse: Pulse,
     candidates: Option<Candidates>,
 }
@@ -147,9 +176,25 @@ impl Shown {
     fn new(record: &CampaignRecord, first: &Snapshot) -> Self {
         Shown {
             progress: Progress::new(first.cut.samples, first.accepted_samples),
+            obstacle: None,
             pulse: Pulse::from_now(first.accepted_samples),
             candidates: Candidates::new(record.campaign.variant).ok(),
         }
+    }
+
+    /// Says once what the campaign waits for besides workers, and that it goes on.
+    fn say_what_holds_it_up(&mut self, record: &CampaignRecord, snapshot: &Snapshot) {
+        let obstacle = obstacle(record, snapshot);
+        if obstacle == self.obstacle {
+            return;
+        }
+        match &obstacle {
+            Some(words) => self.progress.say(words),
+            None => self
+                .progress
+                .say(format_args!("Campaign {} goes on.", record.id)),
+        }
+        self.obstacle = obstacle;
     }
 
     fn show(&mut self, record: &CampaignRecord, snapshot: &Snapshot, workers: u32) {
@@ -164,4 +209,32 @@ impl Shown {
         let rate = self.pulse.beat(snapshot.accepted_samples);
         self.progress.set(snapshot.accepted_samples, rate);
     }
+}
+
+/// What a campaign waits for besides workers, and which command brings it on.
+fn obstacle(record: &CampaignRecord, snapshot: &Snapshot) -> Option<String> {
+    let (id, counts) = (&record.id, &snapshot.counts);
+    if record.pace == Pace::Paused {
+        return Some(format!(
+            "Campaign {id} is paused; `kazoe resume {id}` lends its segments. Waiting for it."
+        ));
+    }
+    if counts.accepted + counts.disputed + counts.set_aside < snapshot.cut.segments() {
+        return None;
+    }
+    let mut left = Vec::new();
+    if counts.disputed > 0 {
+        left.push(format!(
+            "{} disputed: a worker of another owner settles it, or `kazoe resolve {id} SEGMENT`",
+            counted(counts.disputed, "segment")
+        ));
+    }
+    if counts.set_aside > 0 {
+        left.push(format!(
+            "{} set aside: `kazoe retry {id} SEGMENT` brings it back",
+            counted(counts.set_aside, "segment")
+        ));
+    }
+    let left = left.join("; ");
+    (!left.is_empty()).then(|| format!("Campaign {id} waits for {left}."))
 }

@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) fn campaigns(begun: &OsStr) -> Vec<Candidate> {
     let records = soon(async |typed| {
         if let Some(mut office) = typed.office() {
-            return office.list().await;
+            return Ok(office.list().await?.known);
         }
         let store = typed.store().ok_or(Stop::Closed)?;
         let read = store.read(async |ledger| ledger.campaigns().await.map_err(Stop::failed));

@@ -35,7 +35,9 @@ async fn ids_of_campaigns_workers_and_tokens_are_offered() {
     house.ask(&["token", "revoke", lost[0]["token"].as_str().unwrap()]);
 
     let begun = &campaign[..3];
-    for command in ["report", "watch", "pause", "retry", "export", "purge"] {
+    for command in [
+        "report", "watch", "pause", "priority", "retry", "export", "purge",
+    ] {
         assert_eq!(
             offered(&house, &["kazoe", command, begun]),
             [&*campaign],

@@ -204,7 +204,8 @@ impl<'a> House<'a> {
         documents.collect::<Result<_, _>>().unwrap()
     }
 
-    fn start(&self, name: &str, arguments: &[&str], token: &str) -> Process {
+    /// The binary in the background, with its log in a file of this name.
+    pub(crate) fn start(&self, name: &str, arguments: &[&str], token: &str) -> Process {
         let log = self.path(name);
         let file = File::options().create(true).append(true).open(&log);
         let child = self

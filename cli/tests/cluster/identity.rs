@@ -36,6 +36,8 @@ async fn a_token_allows_what_its_role_does() {
         ("viewer", "token list", false),
         ("a", "report", true),
         ("a", "cancel minishogi", false),
+        ("a", "priority minishogi 5", false),
+        ("viewer", "priority minishogi 5", false),
         ("a", "purge minishogi --owner b --why x", false),
         ("operator", "token list", true),
     ] {

@@ -14,6 +14,7 @@ mod disputes;
 #[cfg(feature = "failpoints")]
 mod failpoints;
 mod faults;
+mod foreign;
 mod full_disk;
 mod house;
 mod identity;
@@ -36,4 +37,5 @@ mod secure;
 #[expect(dead_code, reason = "the coordinator's tests use more of it")]
 mod server;
 mod silent;
+mod states;
 mod trust;

@@ -65,12 +65,26 @@ pub struct CampaignRecord {
     pub cut: Cut,
     /// Whether it is worked on.
     pub pace: Pace,
+    /// Higher ones are served first; `None` where an older coordinator does not report it.
+    pub priority: Option<i64>,
     /// The build that submitted it first.
     pub build: String,
     /// When it was first submitted.
     pub submitted_at: Millis,
     /// Grows whenever what is accepted, disputed or set aside changes.
     pub revision: u64,
+}
+
+impl CampaignRecord {
+    /// The campaign's state in a word: `complete`, or its pace.
+    #[must_use]
+    pub const fn state(&self, complete: bool) -> &'static str {
+        if complete {
+            "complete"
+        } else {
+            self.pace.name()
+        }
+    }
 }
 
 /// Whether a campaign is worked on.

@@ -8,6 +8,7 @@
 
 mod campaigns;
 mod disagreement;
+mod foreign;
 mod lease;
 mod migration;
 mod postgres;
@@ -27,6 +28,7 @@ use kazoe_common::census::{Block, Segment, Tally, TallyError, Witness};
 use crate::leasing::{Millis, Verdict};
 
 pub use campaigns::{CampaignRecord, Pace, SelfTest, Service, Submission, Submitted};
+pub use foreign::{ForeignCampaign, Listed};
 pub use lease::{Delivery, Lease, Lent, Token, TokenError, Who};
 pub(crate) use postgres::{CLAIMING, CONNECTIONS, KEEPING, TELLING};
 pub use postgres::{ConnectError, LongReader, PostgresLedger};
@@ -54,16 +56,24 @@ pub trait Ledger: Send + Sync {
         submission: &Submission,
     ) -> impl Future<Output = Result<(CampaignRecord, Submitted), LedgerError>> + Send;
 
-    /// All campaigns, oldest first.
+    /// All campaigns, those of another build apart.
     ///
     /// # Errors
     /// [`LedgerError::Storage`].
-    fn campaigns(&self) -> impl Future<Output = Result<Vec<CampaignRecord>, LedgerError>> + Send;
+    fn listed(&self) -> impl Future<Output = Result<Listed, LedgerError>> + Send;
+
+    /// All campaigns that this build can count, oldest first.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`].
+    fn campaigns(&self) -> impl Future<Output = Result<Vec<CampaignRecord>, LedgerError>> + Send {
+        async { Ok(self.listed().await?.known) }
+    }
 
     /// One campaign.
     ///
     /// # Errors
-    /// [`LedgerError::UnknownCampaign`].
+    /// [`LedgerError::UnknownCampaign`]; [`LedgerError::Foreign`] here and below if it is of another build.
     fn campaign(
         &self,
         id: &str,
@@ -261,6 +271,12 @@ pub trait Ledger: Send + Sync {
 pub enum LedgerError {
     /// No campaign has this id.
     UnknownCampaign(String),
+    /// The campaign is of another build.
+    Foreign(Box<ForeignCampaign>),
+    /// The campaign is complete, so it is not cancelled.
+    Complete(String),
+    /// The campaign is cancelled, so it is not paused.
+    Cancelled(String),
     /// This build counts otherwise than those that computed the campaign.
     SelfTest {
         /// The campaign's id.
@@ -301,8 +317,7 @@ pub enum LedgerError {
     },
     /// A campaign of made-up tallies in a ledger of counted ones, or the other way round.
     MadeUp(String),
-    /// A stored row that this build cannot read: of a design or variant that it does not know, or
-    /// changed by someone else.
+    /// A stored row that this build cannot read: another build wrote it, or it was changed past the ledger.
     Row(String),
     /// The work was given up half way; it may be asked for again.
     Abandoned,
@@ -324,6 +339,15 @@ impl LedgerError {
             _ => false,
         }
     }
+
+    /// Whether it concerns the rows of one campaign, and other campaigns go on.
+    #[must_use]
+    pub const fn is_of_one_campaign(&self) -> bool {
+        matches!(
+            self,
+            LedgerError::Foreign(_) | LedgerError::Row(_) | LedgerError::UnknownCampaign(_)
+        )
+    }
 }
 
 impl fmt::Display for LedgerError {
@@ -335,6 +359,16 @@ impl fmt::Display for LedgerError {
                     "no campaign `{id}` in this ledger; `kazoe campaigns` lists them"
                 )
             }
+            LedgerError::Foreign(campaign) => campaign.fmt(f),
+            LedgerError::Complete(id) => write!(
+                f,
+                "campaign {id} is complete: there is nothing to cancel, and what was counted stays; `kazoe \
+                 pause {id}` stops its audits"
+            ),
+            LedgerError::Cancelled(id) => write!(
+                f,
+                "campaign {id} is cancelled, so there is nothing to pause; `kazoe resume {id}` brings it back"
+            ),
             LedgerError::SelfTest {
                 campaign,
                 block,
@@ -380,7 +414,11 @@ impl fmt::Display for LedgerError {
                  other kind"
             ),
             LedgerError::Row(what) => {
-                write!(f, "the ledger holds what this build cannot read: {what}")
+                write!(
+                    f,
+                    "the ledger holds what this build cannot read: {what}; another build wrote it, or it was \
+                     changed past the ledger"
+                )
             }
             LedgerError::Abandoned => write!(f, "it was given up half way; send it again"),
             LedgerError::Storage(error) => error.fmt(f),

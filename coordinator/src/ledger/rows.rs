@@ -1,13 +1,16 @@
 //! What rows say, whatever database they came from: counts, digests, campaigns. A row is checked when
-//! it is read, for somebody else may have changed it.
+//! it is read: another build may have written it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kazoe_common::census::{Campaign, Cut, Design, Digest, PopulationName, Witness};
+use kazoe_common::census::{
+    Campaign, Cut, Design, Digest, PopulationName, Segment, Tally, TallyError, Witness,
+};
 use kazoe_common::game::Variant;
 
-use super::{CampaignRecord, Counts, LedgerError, Pace, SelfTest};
+use super::foreign::printable;
+use super::{CampaignRecord, Counts, ForeignCampaign, LedgerError, Listed, Pace, Prefix, SelfTest};
 use crate::leasing::Millis;
 use crate::tally_text;
 
@@ -21,6 +24,12 @@ pub(super) enum Failure {
 impl From<LedgerError> for Failure {
     fn from(error: LedgerError) -> Self {
         Failure::Ledger(error)
+    }
+}
+
+impl From<Box<ForeignCampaign>> for Failure {
+    fn from(campaign: Box<ForeignCampaign>) -> Self {
+        Failure::Ledger(LedgerError::Foreign(campaign))
     }
 }
 
@@ -66,6 +75,31 @@ pub(super) fn entry(counts: &mut BTreeMap<u32, u64>, key: i64, count: i64) -> Re
     Ok(())
 }
 
+/// Checks a prefix that was summed up from rows: a cell that the design does not have is another build's.
+pub(super) fn check_prefix(id: &str, prefix: &Prefix) -> Result<(), Failure> {
+    let counted = prefix.samples.saturating_sub(prefix.set_aside_samples);
+    let checked = prefix.tally.check(counted);
+    Ok(checked
+        .map_err(|error| LedgerError::Row(format!("the tallies of campaign {id}: {error}")))?)
+}
+
+/// Checks that a segment's tally has no cell that the design does not have.
+pub(super) fn check_cells(
+    id: &str,
+    segment: Segment,
+    tally: &Tally,
+    samples: u64,
+) -> Result<(), Failure> {
+    match tally.check(samples) {
+        Err(error @ TallyError::Cell(_)) => {
+            let what = format!("the tally of segment {segment} of campaign {id}: {error}");
+            Err(LedgerError::Row(what).into())
+        }
+        // What else is wrong with it is what `kazoe verify` looks for.
+        _ => Ok(()),
+    }
+}
+
 /// A token's random part.
 pub(super) fn secret(bytes: &[u8]) -> Result<[u8; 8], Failure> {
     <[u8; 8]>::try_from(bytes)
@@ -73,7 +107,7 @@ pub(super) fn secret(bytes: &[u8]) -> Result<[u8; 8], Failure> {
 }
 
 /// A row of `campaigns`: id, variant, population, design, seed, cap, samples, `segment_blocks`, state,
-/// build, `submitted_at`, revision.
+/// build, `submitted_at`, revision, priority.
 pub(super) type CampaignRow = (
     String,
     String,
@@ -87,38 +121,101 @@ pub(super) type CampaignRow = (
     String,
     i64,
     i64,
+    i64,
 );
 
-pub(super) fn campaign(row: CampaignRow) -> Result<CampaignRecord, Failure> {
-    let (id, variant, population, design, seed, cap, samples, blocks, pace, build, at, revision) =
-        row;
-    let unknown = |what: &str, name: &str| {
-        Failure::Ledger(LedgerError::Row(format!("campaign {id}: {what} `{name}`")))
+/// The campaign that a row says, if this build can count it.
+pub(super) fn campaign(row: CampaignRow) -> Result<CampaignRecord, Box<ForeignCampaign>> {
+    interpret(&row).map_err(|why| {
+        let (id, variant, population, design, seed, cap, samples, _, state, build, at, _, priority) =
+            row;
+        Box::new(ForeignCampaign {
+            id,
+            variant,
+            population,
+            design,
+            seed,
+            cap,
+            samples: u64::try_from(samples).ok(),
+            state,
+            priority: Some(priority),
+            build,
+            submitted_at: at,
+            why,
+        })
+    })
+}
+
+/// All campaigns that rows say.
+pub(super) fn listed(rows: Vec<CampaignRow>) -> Listed {
+    let mut listed = Listed::default();
+    for row in rows {
+        match campaign(row) {
+            Ok(record) => listed.known.push(record),
+            Err(foreign) => listed.foreign.push(*foreign),
+        }
+    }
+    listed
+}
+
+/// The campaign that a row says, or what of it this build does not understand.
+fn interpret(row: &CampaignRow) -> Result<CampaignRecord, String> {
+    let (
+        id,
+        variant,
+        population,
+        design,
+        seed,
+        cap,
+        samples,
+        blocks,
+        state,
+        build,
+        at,
+        revision,
+        priority,
+    ) = row;
+    let unknown =
+        |what: &str, name: &str| format!("this build knows no {what} `{}`", printable(name));
+    let number = |what: &str, text: &str| {
+        let read = tally_text::number::<u64>(text);
+        read.ok_or_else(|| {
+            format!(
+                "its {what} `{}` is no number to this build",
+                printable(text)
+            )
+        })
     };
-    let number =
-        |what: &str, text: &str| tally_text::number::<u64>(text).ok_or_else(|| unknown(what, text));
+    let count = |what: &str, count: i64| {
+        u64::try_from(count).map_err(|_| format!("its {what} {count} is no count"))
+    };
     let campaign = Campaign {
-        variant: Variant::of_campaign(&variant).ok_or_else(|| unknown("variant", &variant))?,
-        population: PopulationName::by_name(&population)
-            .ok_or_else(|| unknown("population", &population))?,
-        design: Design::by_name(&design).ok_or_else(|| unknown("design", &design))?,
-        seed: number("seed", &seed)?,
+        variant: Variant::of_campaign(variant).ok_or_else(|| unknown("variant", variant))?,
+        population: PopulationName::by_name(population)
+            .ok_or_else(|| unknown("population", population))?,
+        design: Design::by_name(design).ok_or_else(|| unknown("design", design))?,
+        seed: number("seed", seed)?,
         cap: cap.as_deref().map(|cap| number("cap", cap)).transpose()?,
     };
-    if campaign.id() != id {
-        return Err(unknown("another identity,", &campaign.id()));
+    if campaign.id() != *id {
+        return Err(format!(
+            "it has options that this build does not know, without which its id would be {}",
+            campaign.id()
+        ));
     }
-    let cut = Cut::new(from_row(samples)?, from_row(blocks)?)
-        .map_err(|error| unknown("cut", &error.to_string()))?;
-    let pace = Pace::by_name(&pace).ok_or_else(|| unknown("state", &pace))?;
     Ok(CampaignRecord {
-        id,
+        id: id.clone(),
         campaign,
-        cut,
-        pace,
-        build,
-        submitted_at: at,
-        revision: from_row(revision)?,
+        cut: Cut::new(
+            count("number of samples", *samples)?,
+            count("segment size", *blocks)?,
+        )
+        .map_err(|error| error.to_string())?,
+        pace: Pace::by_name(state).ok_or_else(|| unknown("state", state))?,
+        priority: Some(*priority),
+        build: build.clone(),
+        submitted_at: *at,
+        revision: count("revision", *revision)?,
     })
 }
 

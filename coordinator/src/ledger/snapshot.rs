@@ -2,6 +2,7 @@
 
 use kazoe_common::census::{Cell, Cut, Outcome, Segment, Tally};
 
+use super::Pace;
 use crate::leasing::{Millis, Verdict};
 
 /// A campaign at one moment.
@@ -11,6 +12,8 @@ pub struct Snapshot {
     pub campaign: String,
     /// How many samples are wanted, and how they are cut.
     pub cut: Cut,
+    /// Whether it is worked on; `None` where an older coordinator does not report it.
+    pub pace: Option<Pace>,
     /// The ledger's revision that this was read at.
     pub revision: u64,
     /// The prefix: what estimates are made from.

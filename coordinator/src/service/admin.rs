@@ -9,7 +9,7 @@ use kazoe_proto::v1::{
     CreateTokenRequest, CreateTokenResponse, DrainRequest, DrainResponse, ImportRequest,
     ImportResponse, ListTokensRequest, ListTokensResponse, PurgeRequest, PurgeResponse,
     ResolveRequest, ResolveResponse, RetryRequest, RetryResponse, RevokeTokenRequest,
-    RevokeTokenResponse, WorkersRequest, WorkersResponse,
+    RevokeTokenResponse, SetPriorityRequest, SetPriorityResponse, WorkersRequest, WorkersResponse,
 };
 use tonic::{Request, Response, Status};
 use tracing::info;
@@ -153,6 +153,26 @@ impl Admin for AdminService {
         let was_set_aside = self.0.ledger.retry(&id, segment, &caller.owner).await;
         let was_set_aside = was_set_aside.map_err(|error| status(&error))?;
         Ok(Response::new(RetryResponse { was_set_aside }))
+    }
+
+    async fn set_priority(
+        &self,
+        request: Request<SetPriorityRequest>,
+    ) -> Result<Response<SetPriorityResponse>, Status> {
+        let (caller, _turn) = self.admit(&request, Right::Operate).await?;
+        let (id, priority) = messages::new_priority(request.into_inner())?;
+        let ledger = &self.0.ledger;
+        let set = ledger.set_priority(&id, priority, &caller.owner).await;
+        let (record, before) = set.map_err(|error| status(&error))?;
+        info!(
+            campaign = id,
+            by = caller.owner,
+            "campaign's priority: from {before} to {priority}"
+        );
+        let record = wire::record(&record);
+        Ok(Response::new(messages::set_priority_response(
+            &record, before,
+        )))
     }
 
     async fn drain(

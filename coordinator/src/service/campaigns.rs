@@ -63,6 +63,14 @@ impl CampaignsService {
     }
 }
 
+/// What a watcher saw last; another snapshot is sent when one of these has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seen {
+    revision: u64,
+    cut: Cut,
+    pace: Option<messages::Pace>,
+}
+
 impl Coordinator {
     /// A turn for what operators and viewers ask.
     ///
@@ -83,10 +91,15 @@ impl Coordinator {
     async fn news(
         &self,
         id: &str,
-        seen: Option<(u64, Cut)>,
+        seen: Option<Seen>,
     ) -> Result<Option<messages::Snapshot>, LedgerError> {
         let record = self.ledger.campaign(id).await?;
-        if seen == Some((record.revision, record.cut)) {
+        let now = Seen {
+            revision: record.revision,
+            cut: record.cut,
+            pace: Some(wire::pace(record.pace)),
+        };
+        if seen == Some(now) {
             return Ok(None);
         }
         self.snapshot(id).await.map(Some)
@@ -126,6 +139,8 @@ impl Campaigns for CampaignsService {
             .submit(&submission)
             .await
             .map_err(|error| status(&error))?;
+        let complete = ledger.is_complete(&record.id).await;
+        let complete = complete.map_err(|error| status(&error))?;
         info!(
             campaign = record.id,
             by = caller.owner,
@@ -133,8 +148,13 @@ impl Campaigns for CampaignsService {
             "campaign submitted: {}",
             how.name()
         );
-        let answer = messages::submit_response(&wire::record(&record), wire::submitted(how));
-        Ok(Response::new(answer))
+        Ok(Response::new(messages::submit_response(
+            &messages::SubmitAnswer {
+                record: wire::record(&record),
+                how: wire::submitted(how),
+                complete: Some(complete),
+            },
+        )))
     }
 
     async fn get(&self, request: Request<CampaignRef>) -> Result<Response<CampaignRecord>, Status> {
@@ -148,13 +168,10 @@ impl Campaigns for CampaignsService {
         let ledger = &self.0.ledger;
         let caller = allowed(&request, Right::Look)?;
         let _turn = self.0.question_turn(caller.token()).await?;
-        let campaigns = ledger.campaigns().await.map_err(|error| status(&error))?;
-        let campaigns = campaigns.iter().map(wire::record);
-        Ok(Response::new(ListResponse {
-            campaigns: campaigns
-                .map(|one| messages::record_message(&one))
-                .collect(),
-        }))
+        let listed = ledger.listed().await.map_err(|error| status(&error))?;
+        Ok(Response::new(messages::list_response(&wire::listed(
+            listed,
+        ))))
     }
 
     async fn pause(
@@ -256,7 +273,11 @@ async fn watch(
             None => Ok(None),
         };
         if let Some(snapshot) = news.map_err(|error| status(&error))? {
-            seen = Some((snapshot.revision, snapshot.cut));
+            seen = Some(Seen {
+                revision: snapshot.revision,
+                cut: snapshot.cut,
+                pace: snapshot.pace,
+            });
             let complete = snapshot.counts.accepted == snapshot.cut.segments();
             let message = messages::snapshot_message(&snapshot);
             if out.send(Ok(message)).await.is_err() || complete {

@@ -12,7 +12,7 @@ use kazoe_common::population::Candidates;
 use tracing::{info, warn};
 
 use super::Coordinator;
-use crate::ledger::{AuditEntry, CampaignRecord, Ledger, LedgerError, Pace, Snapshot};
+use crate::ledger::{AuditEntry, CampaignRecord, Ledger, LedgerError, Listed, Pace, Snapshot};
 use crate::progress::{self, Pulse, duration};
 
 /// How often the ledger is looked at.
@@ -59,6 +59,8 @@ struct Chronicle {
     /// Whether all that was there at the beginning was looked at: what is there later, is new.
     begun: bool,
     campaigns: BTreeMap<String, Seen>,
+    /// Campaigns of another build.
+    foreign: BTreeSet<String>,
     overdue: BTreeSet<i64>,
     silent: BTreeSet<String>,
 }
@@ -94,12 +96,41 @@ pub(super) async fn keep(coordinator: Arc<Coordinator>) {
 
 impl Chronicle {
     async fn look(&mut self, coordinator: &Coordinator, line: bool) -> Result<(), LedgerError> {
-        for record in coordinator.ledger.campaigns().await? {
-            self.campaign(coordinator, &record, line).await?;
+        let Listed { known, foreign } = coordinator.ledger.listed().await?;
+        for campaign in foreign {
+            if self.foreign.insert(campaign.id.clone()) {
+                warn!("{campaign}; nothing of it is lent here");
+            }
+        }
+        for record in known {
+            self.readable(coordinator, &record, line).await?;
         }
         self.leases(coordinator).await?;
         self.workers(coordinator).await?;
         self.begun = true;
+        Ok(())
+    }
+
+    /// Looks at a campaign; one whose rows this build cannot read keeps no other from being looked at.
+    async fn readable(
+        &mut self,
+        coordinator: &Coordinator,
+        record: &CampaignRecord,
+        line: bool,
+    ) -> Result<(), LedgerError> {
+        let (id, revision) = (record.id.as_str(), record.revision);
+        if coordinator.barred.is_at(id, revision) {
+            return Ok(());
+        }
+        match self.campaign(coordinator, record, line).await {
+            Ok(()) => coordinator.barred.remove(id),
+            Err(error) if error.is_of_one_campaign() => {
+                if coordinator.barred.add(id, revision) {
+                    warn!(campaign = id, "{error}");
+                }
+            }
+            Err(error) => return Err(error),
+        }
         Ok(())
     }
 

@@ -182,8 +182,14 @@ impl Coordinator {
         let segments: Vec<Segment> = finished.iter().map(|one| one.segment).collect();
         let deliveries: Vec<_> = finished.into_iter().map(wire::delivery).collect();
         let verdicts = self.ledger.deliver_to(&lease.campaign, token, &deliveries);
-        let verdicts = verdicts.await;
-        let verdicts = verdicts.map_err(|error| status(&error))?;
+        let verdicts = match verdicts.await {
+            // Another coordinator, of the campaign's build, lent it and will lend it again.
+            Err(LedgerError::Foreign(campaign)) => {
+                warn!("{campaign}");
+                return Ok(Notice::Stop(StopReason::NotHeld));
+            }
+            verdicts => verdicts.map_err(|error| status(&error))?,
+        };
         fail_point!("coordinator.deliver.committed");
         let receipts: Vec<_> = segments.into_iter().zip(verdicts).collect();
         for &(segment, verdict) in &receipts {

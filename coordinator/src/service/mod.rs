@@ -12,6 +12,7 @@
 
 mod admin;
 pub mod adoption;
+mod barred;
 mod campaigns;
 mod chronicle;
 mod connection;
@@ -42,6 +43,7 @@ use kazoe_common::census::{Block, Campaign, Tally};
 use tokio::sync::watch;
 
 use crate::ledger::PostgresLedger;
+use barred::Barred;
 use door::Door;
 use intake::Room;
 use keyring::Keyring;
@@ -92,6 +94,8 @@ pub struct Coordinator {
     room: Room,
     lent: Lent,
     turned_away: TurnedAway,
+    /// Campaigns of which nothing can be lent.
+    barred: Barred,
     /// Whether it is about to leave: nothing is lent any more.
     leaving: watch::Sender<bool>,
 }
@@ -119,6 +123,7 @@ impl Coordinator {
             room: Room::new(),
             lent: Lent::default(),
             turned_away: TurnedAway::default(),
+            barred: Barred::default(),
             settings,
             leaving: watch::Sender::new(false),
         }

@@ -9,12 +9,16 @@ pub(super) fn status(error: &LedgerError) -> Status {
     let words = error.to_string();
     match error {
         LedgerError::UnknownCampaign(_) | LedgerError::NotHeld(_) => Status::not_found(words),
-        LedgerError::SelfTest { .. } | LedgerError::MadeUp(_) => Status::failed_precondition(words),
+        LedgerError::SelfTest { .. }
+        | LedgerError::MadeUp(_)
+        | LedgerError::Foreign(_)
+        | LedgerError::Row(_)
+        | LedgerError::Complete(_)
+        | LedgerError::Cancelled(_) => Status::failed_precondition(words),
         LedgerError::NotLent(_)
         | LedgerError::Samples { .. }
         | LedgerError::Tally { .. }
         | LedgerError::Witness { .. } => Status::invalid_argument(words),
-        LedgerError::Row(_) => Status::internal(words),
         LedgerError::Storage(storage) if storage.fault == StorageFault::Corrupt => {
             Status::data_loss(words)
         }

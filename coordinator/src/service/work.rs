@@ -258,7 +258,16 @@ impl Coordinator {
             let samples = campaign.cut.segment_samples();
             let want = leasing::size(speed, samples, self.settings.lease, left, workers);
             let hold = self.settings.hold;
-            if let Some(lease) = self.ledger.claim(&id, &who, want, hold).await? {
+            let lease = match self.ledger.claim(&id, &who, want, hold).await {
+                Err(error) if error.is_of_one_campaign() => {
+                    if self.barred.add(&id, campaign.revision) {
+                        warn!(campaign = id, "nothing of it is lent: {error}");
+                    }
+                    continue;
+                }
+                lease => lease?,
+            };
+            if let Some(lease) = lease {
                 fail_point!("coordinator.claim.committed");
                 debug!(
                     campaign = id,

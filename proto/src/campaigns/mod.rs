@@ -1,5 +1,6 @@
 //! The service Campaigns: submissions, records, snapshots and reports.
 
+mod foreign;
 mod report;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use crate::census::{self, campaign_id};
 use crate::invalid::{length, present, text, variant, within};
 use crate::{Invalid, v1};
 
+pub use foreign::{ForeignCampaign, Listed, list_response, listed};
 pub use report::{BuildShare, Findings, OwnerShare, findings, report_response};
 
 /// The most bytes of a build's name.
@@ -116,24 +118,39 @@ pub struct Record {
     pub submitted_at: i64,
     /// Grows whenever what is accepted, disputed or set aside changes.
     pub revision: u64,
+    /// Higher ones are served first; `None` from a coordinator that does not report it.
+    pub priority: Option<i64>,
+}
+
+const fn pace_message(pace: Pace) -> v1::Pace {
+    match pace {
+        Pace::Running => v1::Pace::Running,
+        Pace::Paused => v1::Pace::Paused,
+        Pace::Cancelled => v1::Pace::Cancelled,
+    }
+}
+
+fn pace(field: &str, number: i32) -> Result<Pace, Invalid> {
+    variant(field, number, |pace| match pace {
+        v1::Pace::Unspecified => None,
+        v1::Pace::Running => Some(Pace::Running),
+        v1::Pace::Paused => Some(Pace::Paused),
+        v1::Pace::Cancelled => Some(Pace::Cancelled),
+    })
 }
 
 /// A campaign in the ledger as a message.
 #[must_use]
 pub fn record_message(record: &Record) -> v1::CampaignRecord {
-    let pace = match record.pace {
-        Pace::Running => v1::Pace::Running,
-        Pace::Paused => v1::Pace::Paused,
-        Pace::Cancelled => v1::Pace::Cancelled,
-    };
     v1::CampaignRecord {
         id: record.campaign.id(),
         campaign: Some(census::campaign_message(&record.campaign)),
         cut: Some(census::cut_message(&record.cut)),
-        pace: pace.into(),
+        pace: pace_message(record.pace).into(),
         build: record.build.clone(),
         submitted_at_ms: record.submitted_at,
         revision: record.revision,
+        priority: record.priority,
     }
 }
 
@@ -148,19 +165,14 @@ pub fn record(field: &str, message: Option<v1::CampaignRecord>) -> Result<Record
     if campaign.id() != message.id {
         return Err(Invalid::new(at("id"), "it is another campaign's"));
     }
-    let pace = variant(&at("pace"), message.pace, |pace| match pace {
-        v1::Pace::Unspecified => None,
-        v1::Pace::Running => Some(Pace::Running),
-        v1::Pace::Paused => Some(Pace::Paused),
-        v1::Pace::Cancelled => Some(Pace::Cancelled),
-    })?;
     Ok(Record {
         campaign,
         cut: census::cut(&at("cut"), message.cut)?,
-        pace,
+        pace: pace(&at("pace"), message.pace)?,
         build: text(&at("build"), message.build, 0..=BUILD)?,
         submitted_at: message.submitted_at_ms,
         revision: message.revision,
+        priority: message.priority,
     })
 }
 
@@ -183,19 +195,31 @@ pub enum Submitted {
     },
 }
 
+/// The answer to a submission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubmitAnswer {
+    /// The campaign as it is now.
+    pub record: Record,
+    /// What the submission did.
+    pub how: Submitted,
+    /// Whether the campaign is complete; `None` from a coordinator that does not report it.
+    pub complete: Option<bool>,
+}
+
 /// The answer to a submission as a message.
 #[must_use]
-pub fn submit_response(record: &Record, how: Submitted) -> v1::SubmitResponse {
+pub fn submit_response(answer: &SubmitAnswer) -> v1::SubmitResponse {
     use v1::submit_response::{Existing, Extended, Fewer, How, New};
-    let how = match how {
+    let how = match answer.how {
         Submitted::New => How::New(New {}),
         Submitted::Existing => How::Existing(Existing {}),
         Submitted::Extended { from } => How::Extended(Extended { from }),
         Submitted::Fewer { asked } => How::Fewer(Fewer { asked }),
     };
     v1::SubmitResponse {
-        campaign: Some(record_message(record)),
+        campaign: Some(record_message(&answer.record)),
         how: Some(how),
+        complete: answer.complete,
     }
 }
 
@@ -203,7 +227,7 @@ pub fn submit_response(record: &Record, how: Submitted) -> v1::SubmitResponse {
 ///
 /// # Errors
 /// The first field that cannot be.
-pub fn submitted(message: v1::SubmitResponse) -> Result<(Record, Submitted), Invalid> {
+pub fn submitted(message: v1::SubmitResponse) -> Result<SubmitAnswer, Invalid> {
     use v1::submit_response::How;
     let record = record("campaign", message.campaign)?;
     let wanted = record.cut.samples;
@@ -217,7 +241,11 @@ pub fn submitted(message: v1::SubmitResponse) -> Result<(Record, Submitted), Inv
             asked: within("fewer.asked", fewer.asked, 1..=wanted - 1)?,
         },
     };
-    Ok((record, how))
+    Ok(SubmitAnswer {
+        record,
+        how,
+        complete: message.complete,
+    })
 }
 
 /// How many segments stand where.
@@ -263,6 +291,8 @@ pub struct Snapshot {
     pub audited: u64,
     /// How many workers hold leases of it.
     pub workers: u32,
+    /// Whether it is worked on; `None` from a coordinator that does not report it.
+    pub pace: Option<Pace>,
 }
 
 /// A snapshot as a message.
@@ -290,6 +320,10 @@ pub fn snapshot_message(snapshot: &Snapshot) -> v1::Snapshot {
         accepted_samples: snapshot.accepted_samples,
         audited: snapshot.audited,
         workers: snapshot.workers,
+        pace: snapshot
+            .pace
+            .map_or(v1::Pace::Unspecified, pace_message)
+            .into(),
     }
 }
 
@@ -326,6 +360,10 @@ pub fn snapshot(field: &str, message: Option<v1::Snapshot>) -> Result<Snapshot, 
         )?,
         audited: within(&at("audited"), message.audited, 0..=counts.accepted)?,
         workers: message.workers,
+        pace: match message.pace {
+            unspecified if unspecified == i32::from(v1::Pace::Unspecified) => None,
+            number => Some(pace(&at("pace"), number)?),
+        },
     })
 }
 

@@ -8,7 +8,8 @@ use kazoe_common::census::{BLOCK, Campaign, Cut, Digest, Outcome, Tally, Witness
 use kazoe_common::game::Variant;
 use kazoe_proto::admin::{Credential, Role, Worker};
 use kazoe_proto::campaigns::{
-    BuildShare, Counts, Findings, OwnerShare, Pace, Record, Snapshot, Submission, Target,
+    BuildShare, Counts, Findings, ForeignCampaign, OwnerShare, Pace, Record, Snapshot, Submission,
+    Target,
 };
 use kazoe_proto::census::Finished;
 use kazoe_proto::work::{Lease, Token};
@@ -131,16 +132,49 @@ pub(crate) fn submission() -> impl Strategy<Value = Submission> {
 
 pub(crate) fn record() -> impl Strategy<Value = Record> {
     let pace = select(vec![Pace::Running, Pace::Paused, Pace::Cancelled]);
-    (campaign(), cut(), pace, name(), any::<i64>(), any::<u64>()).prop_map(
-        |(campaign, cut, pace, build, submitted_at, revision)| Record {
+    let numbers = (any::<i64>(), any::<u64>(), any::<Option<i64>>());
+    (campaign(), cut(), pace, name(), numbers).prop_map(
+        |(campaign, cut, pace, build, (submitted_at, revision, priority))| Record {
             campaign,
             cut,
             pace,
             build,
             submitted_at,
             revision,
+            priority,
         },
     )
+}
+
+pub(crate) fn foreign() -> impl Strategy<Value = ForeignCampaign> {
+    let names = (
+        id(),
+        name(),
+        name(),
+        name(),
+        name(),
+        option::of(name()),
+        name(),
+    );
+    let numbers = (any::<Option<u64>>(), any::<Option<i64>>(), any::<i64>());
+    (names, numbers, name(), name()).prop_map(|(names, numbers, build, why)| {
+        let (id, variant, population, design, seed, cap, state) = names;
+        let (samples, priority, submitted_at) = numbers;
+        ForeignCampaign {
+            id,
+            variant,
+            population,
+            design,
+            seed,
+            cap,
+            samples,
+            state,
+            priority,
+            build,
+            submitted_at,
+            why,
+        }
+    })
 }
 
 /// A snapshot of a campaign that is cut so.
@@ -165,6 +199,7 @@ pub(crate) fn snapshot(campaign: String, cut: Cut) -> impl Strategy<Value = Snap
                 accepted_samples: samples,
                 audited: prefix_segments / 2,
                 workers,
+                pace: [None, Some(Pace::Running), Some(Pace::Cancelled)][workers as usize % 3],
             })
         },
     )

@@ -1,7 +1,7 @@
 //! What goes out comes back in, by way of the bytes on the wire.
 
 use kazoe_proto::admin::{self, NewCredential, Purge, Whose};
-use kazoe_proto::campaigns::{self, Submitted};
+use kazoe_proto::campaigns::{self, Listed, Record, SubmitAnswer, Submitted};
 use kazoe_proto::work::{
     self, Claim, Held, Join, Joined, Notice, Offer, Report, StopReason, Verdict,
 };
@@ -12,8 +12,8 @@ use proptest::{prop_assert, prop_assert_eq, proptest};
 use prost::Message;
 
 use crate::made_up::{
-    campaign, campaign_id, credential, findings, finished, id, lease, millis, name, record, role,
-    self_tests, snapshot, submission, worker,
+    campaign, campaign_id, credential, findings, finished, foreign, id, lease, millis, name,
+    record, role, self_tests, snapshot, submission, worker,
 };
 
 /// A message as it arrives.
@@ -39,16 +39,38 @@ proptest! {
     }
 
     #[test]
-    fn answers_to_submissions(record in record(), number in any::<u64>()) {
+    fn answers_to_submissions(
+        record in record(), number in any::<u64>(), complete in any::<Option<bool>>(),
+    ) {
         let mut hows = vec![Submitted::New, Submitted::Existing];
         if let Some(other) = number.checked_rem(record.cut.samples - 1) {
             hows.push(Submitted::Extended { from: 1 + other });
             hows.push(Submitted::Fewer { asked: 1 + other });
         }
         for how in hows {
-            let message = sent(&campaigns::submit_response(&record, how));
-            prop_assert_eq!(campaigns::submitted(message).unwrap(), (record.clone(), how));
+            let answer = SubmitAnswer { record: record.clone(), how, complete };
+            let message = sent(&campaigns::submit_response(&answer));
+            prop_assert_eq!(campaigns::submitted(message).unwrap(), answer);
         }
+    }
+
+    #[test]
+    fn lists_of_campaigns(known in vec(record(), 0..4), foreign in vec(foreign(), 0..4)) {
+        let mut foreign = foreign;
+        foreign.sort_by(|a, b| (a.submitted_at, &a.id).cmp(&(b.submitted_at, &b.id)));
+        let listed = Listed { known, foreign };
+        let message = sent(&campaigns::list_response(&listed));
+        prop_assert_eq!(campaigns::listed(message).unwrap(), listed);
+    }
+
+    #[test]
+    fn priorities(record in record(), priority in any::<i64>(), before in any::<i64>()) {
+        let id = record.campaign.id();
+        let message = sent(&admin::set_priority_request(&id, priority));
+        prop_assert_eq!(admin::new_priority(message).unwrap(), (id, priority));
+        let record = Record { priority: Some(priority), ..record };
+        let message = sent(&admin::set_priority_response(&record, before));
+        prop_assert_eq!(admin::priority_set(message).unwrap(), (record, before));
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub(super) async fn end(
     tokens: &[Token],
     again: bool,
 ) -> Result<Vec<Result<u64, LedgerError>>, Failure> {
-    campaign_rows::lock(conn, campaign).await?;
+    campaign_rows::lock_any(conn, campaign).await?;
     let at = now(conn).await?;
     let sequences: Vec<i64> = tokens.iter().map(|token| token.sequence).collect();
     let secrets: Vec<Vec<u8>> = tokens.iter().map(|token| token.secret.to_vec()).collect();
@@ -114,7 +114,7 @@ pub(super) async fn forfeit(conn: &mut PgConnection, worker: &str) -> Result<u64
     let mut returned = 0;
     // Locks are taken in the order of the ids, by whoever needs several.
     for campaign in campaigns {
-        campaign_rows::lock(conn, &campaign).await?;
+        campaign_rows::lock_any(conn, &campaign).await?;
         let at = now(conn).await?;
         let leases = sqlx::query_scalar::<_, i64>(
             "-- leases_forfeit

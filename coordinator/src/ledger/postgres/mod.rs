@@ -54,7 +54,8 @@ use super::rows::Failure;
 use crate::leasing::{Millis, Verdict};
 use crate::ledger::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, CampaignRecord, Delivery, Lease, Ledger,
-    LedgerError, LogEntry, OwnerShare, SelfTest, Snapshot, Submission, Submitted, Token, Who,
+    LedgerError, Listed, LogEntry, OwnerShare, SelfTest, Snapshot, Submission, Submitted, Token,
+    Who,
 };
 
 pub(crate) use connect::CONNECTIONS;
@@ -266,7 +267,7 @@ impl Ledger for PostgresLedger {
         .await
     }
 
-    async fn campaigns(&self) -> Result<Vec<CampaignRecord>, LedgerError> {
+    async fn listed(&self) -> Result<Listed, LedgerError> {
         self.read(|mut tx| async move { campaign_rows::all(&mut tx).await })
             .await
     }

@@ -46,6 +46,7 @@ pub(super) async fn snapshot(conn: &mut PgConnection, id: &str) -> Result<Snapsh
     Ok(Snapshot {
         campaign: id.to_owned(),
         cut,
+        pace: Some(campaign.pace),
         revision: campaign.revision,
         prefix: prefix::prefix(conn, id, &cut).await?,
         counts: standing.counts,
@@ -79,10 +80,13 @@ pub(super) async fn segments(
     .await?;
     let mut page = Vec::with_capacity(rows.len());
     for (segment, result, samples, digest, disputed, owner, worker, build, received_at) in rows {
+        let (segment, samples) = (from_row(segment)?, from_row(samples)?);
+        let tally = tally(conn, result, &digest).await?;
+        rows::check_cells(id, segment, &tally, samples)?;
         page.push(AcceptedSegment {
-            segment: from_row(segment)?,
-            samples: from_row(samples)?,
-            tally: tally(conn, result, &digest).await?,
+            segment,
+            samples,
+            tally,
             disputed,
             owner,
             worker,

@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 
 use super::gather::Answer;
 use super::operator::{Deed, write_deed};
-use super::{PostgresLedger, campaign_rows, now};
+use super::{Memo, PostgresLedger, campaign_rows, note, noted, now};
 use crate::leasing::Millis;
 use crate::ledger::rows::{self, Failure, from_row};
 use crate::ledger::{
@@ -52,8 +52,7 @@ impl PostgresLedger {
 
     async fn look_at_market(&self, patience: Millis) -> Result<Market, LedgerError> {
         self.read(|mut tx| async move {
-            let campaigns = campaign_rows::all(&mut tx).await?;
-            let running = campaigns.into_iter();
+            let running = campaign_rows::all(&mut tx).await?.known.into_iter();
             let running: Vec<_> = running.filter(|one| one.pace == Pace::Running).collect();
             let ids: Vec<&str> = running.iter().map(|one| one.id.as_str()).collect();
             // Where there is one campaign, nothing is to be put in order.
@@ -202,10 +201,23 @@ impl PostgresLedger {
         .await
     }
 
-    /// Changes the pace of a campaign, through the audit log if it is another one.
+    /// Whether every segment of a campaign is accepted and undisputed.
     ///
     /// # Errors
     /// [`LedgerError::UnknownCampaign`].
+    pub async fn is_complete(&self, id: &str) -> Result<bool, LedgerError> {
+        self.read(|mut tx| async move {
+            let campaign = campaign_rows::one(&mut tx, id).await?;
+            campaign_rows::is_complete(&mut tx, &campaign).await
+        })
+        .await
+    }
+
+    /// Changes the pace of a campaign, through the audit log if it is another one. A complete campaign is not
+    /// cancelled, and a cancelled one is resumed before it is paused.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`], [`LedgerError::Complete`], [`LedgerError::Cancelled`].
     pub async fn set_pace(
         &self,
         id: &str,
@@ -216,6 +228,12 @@ impl PostgresLedger {
             let found = campaign_rows::lock(&mut tx, id).await?;
             if found.pace == pace {
                 return Ok((tx, found));
+            }
+            if pace == Pace::Cancelled && campaign_rows::is_complete(&mut tx, &found).await? {
+                return Err(LedgerError::Complete(found.id).into());
+            }
+            if pace == Pace::Paused && found.pace == Pace::Cancelled {
+                return Err(LedgerError::Cancelled(found.id).into());
             }
             let at = now(&mut tx).await?;
             sqlx::query(
@@ -236,6 +254,50 @@ impl PostgresLedger {
             write_deed(&mut tx, deed).await?;
             let record = campaign_rows::one(&mut tx, id).await?;
             Ok((tx, record))
+        })
+        .await
+    }
+
+    /// Changes the priority of a campaign, through the audit log if it is another one. The next claims heed it.
+    /// Returns the campaign, and its priority before.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    pub async fn set_priority(
+        &self,
+        id: &str,
+        priority: i64,
+        actor: &str,
+    ) -> Result<(CampaignRecord, i64), LedgerError> {
+        let memo = &Memo::default();
+        self.write(|mut tx, again| async move {
+            let found = campaign_rows::lock(&mut tx, id).await?;
+            let before = found.priority.unwrap_or_default();
+            if before == priority {
+                // It may be that an earlier attempt set it.
+                let before = noted(memo).filter(|_| again).unwrap_or(before);
+                return Ok((tx, (found, before)));
+            }
+            note(memo, before);
+            let at = now(&mut tx).await?;
+            sqlx::query(
+                "-- campaigns_set_priority
+                 UPDATE campaigns SET priority = $2 WHERE id = $1",
+            )
+            .bind(id)
+            .bind(priority)
+            .execute(&mut *tx)
+            .await?;
+            let deed = Deed {
+                at,
+                campaign: Some(id),
+                actor,
+                action: "priority",
+                note: &format!("from {before} to {priority}"),
+            };
+            write_deed(&mut tx, deed).await?;
+            let record = campaign_rows::one(&mut tx, id).await?;
+            Ok((tx, (record, before)))
         })
         .await
     }

@@ -18,6 +18,10 @@ pub(super) async fn submit(
     if insert(conn, &id, submission).await? {
         return Ok((campaign_rows::one(conn, &id).await?, Submitted::New));
     }
+    let canonical = submission.campaign.canonical();
+    if let Some(foreign) = campaign_rows::same_identity(conn, &canonical).await? {
+        return Err(foreign);
+    }
     let found = campaign_rows::lock(conn, &id).await?;
     let stored = campaign_rows::self_tests(conn, &id).await?;
     campaigns::compare_self_tests(&id, &stored, &submission.self_tests)?;

@@ -3,20 +3,18 @@
 use sqlx::SqliteConnection;
 
 use crate::ledger::rows::{self, CampaignRow, Failure};
-use crate::ledger::{CampaignRecord, LedgerError, SelfTest};
+use crate::ledger::{CampaignRecord, LedgerError, Listed, SelfTest};
 
-pub(super) async fn all(conn: &mut SqliteConnection) -> Result<Vec<CampaignRecord>, Failure> {
-    sqlx::query_as::<_, CampaignRow>(
+pub(super) async fn all(conn: &mut SqliteConnection) -> Result<Listed, Failure> {
+    let rows = sqlx::query_as::<_, CampaignRow>(
         "-- campaigns_list
          SELECT id, variant, population, design, seed, cap, samples, segment_blocks, state, build,
-                submitted_at, revision
+                submitted_at, revision, priority
          FROM campaigns ORDER BY submitted_at, id",
     )
     .fetch_all(conn)
-    .await?
-    .into_iter()
-    .map(rows::campaign)
-    .collect()
+    .await?;
+    Ok(rows::listed(rows))
 }
 
 pub(super) async fn find(
@@ -26,7 +24,7 @@ pub(super) async fn find(
     sqlx::query_as::<_, CampaignRow>(
         "-- campaigns_find
          SELECT id, variant, population, design, seed, cap, samples, segment_blocks, state, build,
-                submitted_at, revision
+                submitted_at, revision, priority
          FROM campaigns WHERE id = ?1",
     )
     .bind(id)
@@ -34,6 +32,26 @@ pub(super) async fn find(
     .await?
     .map(rows::campaign)
     .transpose()
+    .map_err(Failure::from)
+}
+
+/// The campaign of another build that has this identity under another id.
+pub(super) async fn same_identity(
+    conn: &mut SqliteConnection,
+    canonical: &str,
+) -> Result<Option<Failure>, Failure> {
+    let row = sqlx::query_as::<_, CampaignRow>(
+        "-- campaigns_same_identity
+         SELECT id, variant, population, design, seed, cap, samples, segment_blocks, state, build,
+                submitted_at, revision, priority
+         FROM campaigns WHERE canonical = ?1",
+    )
+    .bind(canonical)
+    .fetch_optional(conn)
+    .await?;
+    Ok(row
+        .and_then(|row| rows::campaign(row).err())
+        .map(Failure::from))
 }
 
 pub(super) async fn one(conn: &mut SqliteConnection, id: &str) -> Result<CampaignRecord, Failure> {

@@ -30,8 +30,8 @@ use super::rows::Failure;
 use crate::leasing::{Millis, Verdict};
 use crate::ledger::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, CampaignRecord, Delivery, Lease, Ledger,
-    LedgerError, LogEntry, OwnerShare, Place, SelfTest, Snapshot, StorageError, StorageFault,
-    Submission, Submitted, Token, Who,
+    LedgerError, Listed, LogEntry, OwnerShare, Place, SelfTest, Snapshot, StorageError,
+    StorageFault, Submission, Submitted, Token, Who,
 };
 
 pub use open::OpenError;
@@ -176,7 +176,7 @@ impl Ledger for SqliteLedger {
         )
     }
 
-    async fn campaigns(&self) -> Result<Vec<CampaignRecord>, LedgerError> {
+    async fn listed(&self) -> Result<Listed, LedgerError> {
         self.at_home(async { campaign_rows::all(&mut *self.reading().await?).await }.await)
     }
 

@@ -16,6 +16,10 @@ pub(super) async fn submit(
 ) -> Result<(CampaignRecord, Submitted), Failure> {
     let id = submission.campaign.id();
     let Some(found) = campaign_rows::find(conn, &id).await? else {
+        let canonical = submission.campaign.canonical();
+        if let Some(foreign) = campaign_rows::same_identity(conn, &canonical).await? {
+            return Err(foreign);
+        }
         insert(conn, &id, submission).await?;
         return Ok((campaign_rows::one(conn, &id).await?, Submitted::New));
     };

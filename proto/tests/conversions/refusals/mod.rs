@@ -97,6 +97,7 @@ fn record() -> Record {
         build: "test".to_owned(),
         submitted_at: 1,
         revision: 2,
+        priority: Some(5),
     }
 }
 
@@ -117,5 +118,6 @@ fn snapshot() -> Snapshot {
         accepted_samples: 18 * BLOCK,
         audited: 2,
         workers: 3,
+        pace: Some(Pace::Paused),
     }
 }

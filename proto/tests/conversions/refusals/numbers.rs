@@ -44,6 +44,7 @@ proptest! {
             accepted_samples: accepted,
             audited: accepted,
             workers: u32::MAX,
+            pace: 1,
         }));
     }
 }

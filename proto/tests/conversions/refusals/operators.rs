@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kazoe_proto::{admin, v1};
 
-use super::{finished, spoil};
+use super::{finished, record, spoil};
 
 #[test]
 fn operators() {
@@ -83,6 +83,22 @@ fn operators() {
         &[
             ("campaign", |it| it.campaign.push('x')),
             ("segment", |it| it.segment = 1 << 50),
+        ],
+    );
+    spoil(
+        &admin::set_priority_request("0123456789", -1),
+        admin::new_priority,
+        &[("campaign", |it| it.campaign.push('x'))],
+    );
+    spoil(
+        &admin::set_priority_response(&record(), -1),
+        admin::priority_set,
+        &[
+            ("campaign", |it| it.campaign = None),
+            ("campaign.pace", |it| it.campaign.as_mut().unwrap().pace = 0),
+            ("campaign.priority", |it| {
+                it.campaign.as_mut().unwrap().priority = None;
+            }),
         ],
     );
     let worker = admin::Worker {

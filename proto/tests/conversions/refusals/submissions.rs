@@ -1,7 +1,7 @@
 //! The service Campaigns.
 
 use kazoe_common::census::{BLOCK, Cut, Witness};
-use kazoe_proto::campaigns::{Findings, Submission, Submitted, Target};
+use kazoe_proto::campaigns::{Findings, Submission, SubmitAnswer, Submitted, Target};
 use kazoe_proto::census::MOST_SELF_TESTS;
 use kazoe_proto::{campaigns, v1};
 
@@ -119,7 +119,11 @@ fn submissions() {
 #[test]
 fn records_and_snapshots() {
     spoil(
-        &campaigns::submit_response(&record(), Submitted::Extended { from: 1 }),
+        &campaigns::submit_response(&SubmitAnswer {
+            record: record(),
+            how: Submitted::Extended { from: 1 },
+            complete: Some(false),
+        }),
         campaigns::submitted,
         &[
             ("campaign", |it| it.campaign = None),
@@ -164,6 +168,7 @@ fn records_and_snapshots() {
             }),
             ("s.accepted_samples", |it| it.accepted_samples = 1),
             ("s.audited", |it| it.audited = 10),
+            ("s.pace", |it| it.pace = 4),
         ],
     );
     spoil(
@@ -181,5 +186,96 @@ fn records_and_snapshots() {
         &v1::ExportChunk { text: vec![7; 9] },
         campaigns::export_text,
         &[("text", |it| it.text = vec![0; campaigns::EXPORT_CHUNK + 1])],
+    );
+}
+
+/// What an older coordinator does not send is not known; it is no reason to refuse the rest.
+#[test]
+fn an_older_coordinator_reports_less() {
+    let mut message = campaigns::snapshot_message(&snapshot());
+    message.pace = 0;
+    assert_eq!(campaigns::snapshot("s", Some(message)).unwrap().pace, None);
+    let mut message = campaigns::record_message(&record());
+    message.priority = None;
+    assert_eq!(
+        campaigns::record("r", Some(message)).unwrap().priority,
+        None
+    );
+    let answer = v1::SubmitResponse {
+        campaign: Some(campaigns::record_message(&record())),
+        how: Some(v1::submit_response::How::Existing(
+            v1::submit_response::Existing {},
+        )),
+        complete: None,
+    };
+    assert_eq!(campaigns::submitted(answer).unwrap().complete, None);
+}
+
+#[test]
+fn a_campaign_that_this_build_does_not_know_is_of_another_build() {
+    let known = campaigns::record_message(&record());
+    let of_variant = |variant: &str| {
+        let mut message = known.clone();
+        message.id = "aaaaaaaaaa".to_owned();
+        message.campaign.as_mut().unwrap().variant = variant.to_owned();
+        message
+    };
+    let message = v1::ListResponse {
+        campaigns: vec![of_variant("chushogi"), known.clone()],
+        foreign: Vec::new(),
+    };
+    let listed = campaigns::listed(message).unwrap();
+    assert_eq!(listed.known, [record()]);
+    let [foreign] = &listed.foreign[..] else {
+        panic!("{listed:?}");
+    };
+    assert_eq!(
+        (foreign.id.as_str(), foreign.state.as_str()),
+        ("aaaaaaaaaa", "running")
+    );
+    assert_eq!(foreign.why, "this build knows no variant `chushogi`");
+
+    // A known one that cannot be is refused all the same.
+    let mut odd = known.clone();
+    odd.id = "0123456789".to_owned();
+    let message = v1::ListResponse {
+        campaigns: vec![of_variant("chushogi"), odd],
+        foreign: Vec::new(),
+    };
+    assert_eq!(
+        campaigns::listed(message).unwrap_err().field,
+        "campaigns[1].id"
+    );
+    let good = v1::ListResponse {
+        campaigns: Vec::new(),
+        foreign: vec![v1::ForeignCampaign::default()],
+    };
+    spoil(
+        &good,
+        campaigns::listed,
+        &[
+            ("foreign[0].id", |it| it.foreign[0].id = "x".repeat(201)),
+            ("foreign[0].design", |it| {
+                it.foreign[0].design = "a\u{1b}".to_owned();
+            }),
+            ("foreign[0].cap", |it| {
+                it.foreign[0].cap = Some("\n".to_owned());
+            }),
+            ("foreign[0].why", |it| it.foreign[0].why = "x".repeat(201)),
+        ],
+    );
+
+    // What another program wrote is clipped and cleaned before it is sent.
+    let sent = campaigns::list_response(&campaigns::Listed {
+        known: Vec::new(),
+        foreign: vec![campaigns::ForeignCampaign {
+            variant: "\t".to_owned() + &"将".repeat(100),
+            ..foreign.clone()
+        }],
+    });
+    let listed = campaigns::listed(sent).unwrap();
+    assert_eq!(
+        listed.foreign[0].variant,
+        "\u{fffd}".to_owned() + &"将".repeat(65)
     );
 }

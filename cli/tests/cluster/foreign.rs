@@ -1,0 +1,216 @@
+//! Campaigns of another build in a coordinator's database.
+
+use crate::house::{House, Process, until};
+use crate::server::Server;
+
+/// A row that another build wrote.
+struct Row {
+    id: &'static str,
+    variant: &'static str,
+    population: &'static str,
+    design: &'static str,
+    cap: Option<&'static str>,
+}
+
+const ROWS: [Row; 4] = [
+    Row {
+        id: "aaaaaaaaa1",
+        variant: "chushogi",
+        population: "candidates",
+        design: "plain",
+        cap: None,
+    },
+    Row {
+        id: "aaaaaaaaa2",
+        variant: "minishogi",
+        population: "candidates",
+        design: "weighed",
+        cap: None,
+    },
+    Row {
+        id: "aaaaaaaaa3",
+        variant: "minishogi",
+        population: "endgames",
+        design: "plain",
+        cap: None,
+    },
+    Row {
+        id: "aaaaaaaaa4",
+        variant: "minishogi",
+        population: "candidates",
+        design: "plain",
+        cap: Some("1e9"),
+    },
+];
+
+/// Enters campaigns of another build, older and more urgent than all others.
+async fn enter(house: &House<'_>) {
+    let mut conn = house.connection().await;
+    for row in ROWS {
+        sqlx::query(
+            "INSERT INTO campaigns (id, canonical, variant, population, design, seed, cap, samples,
+                                    segment_blocks, build, submitted_at, priority)
+             VALUES ($1, $1, $2, $3, $4, '1', $5, 1000000, 4, 'kazoe 9.0.0 (f00)', 0, 100)",
+        )
+        .bind(row.id)
+        .bind(row.variant)
+        .bind(row.population)
+        .bind(row.design)
+        .bind(row.cap)
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    }
+}
+
+fn warnings(coordinator: &Process) -> usize {
+    coordinator.log().matches("of another build").count()
+}
+
+#[tokio::test]
+async fn a_campaign_of_another_build_is_shown_and_blocks_nothing_else() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let coordinator = house.coordinator();
+    enter(&house).await;
+    let run = ["minishogi", "--samples", "100k", "--segment", "4"];
+    let id = house.ask(&[&["submit"], run.as_slice()].concat());
+    let id = id.trim();
+    // A lease of it, by a coordinator of that build, goes back with the rest of a revoked token's.
+    let mut worker = house.worker("a", &[]);
+    house.ask(&["watch", id]);
+    house.assert_counted(id, &run).await;
+    assert_eq!(
+        house.ask(&["report", "minishogi"]),
+        house.ask(&["report", id])
+    );
+    house.ask(&["verify", id, "--share", "10%"]);
+    house.ask(&["export", id]);
+    until(|| warnings(&coordinator) == ROWS.len());
+    worker.signal("-TERM");
+    assert_eq!(worker.wait(), Some(0), "{}", worker.log());
+
+    let listed = house.run(&["campaigns"]);
+    let text = String::from_utf8(listed.stdout).unwrap();
+    let words = String::from_utf8(listed.stderr).unwrap();
+    assert_eq!(listed.status.code(), Some(0), "{words}");
+    assert_eq!(text.lines().count(), 5, "{text}");
+    assert!(
+        text.contains("aaaaaaaaa1\tchushogi\t1\tnone\t-\t1000000\tunknown\t"),
+        "{text}"
+    );
+    for (row, odd) in ROWS
+        .iter()
+        .zip(["`chushogi`", "`weighed`", "`endgames`", "`1e9`"])
+    {
+        let line = words.lines().find(|line| line.contains(row.id)).unwrap();
+        assert!(
+            line.contains(odd) && line.contains("another build"),
+            "{line}"
+        );
+    }
+    let documents = house.json(&["campaigns"]);
+    assert_eq!(documents[1]["design"], "weighed");
+    assert_eq!(documents[1]["state"], "unknown");
+    assert!(documents[1]["accepted_samples"].is_null());
+    assert_eq!(documents[4]["state"], "complete");
+
+    for command in [
+        "report", "watch", "export", "verify", "pause", "resume", "cancel",
+    ] {
+        for (row, odd) in ROWS
+            .iter()
+            .zip(["`chushogi`", "`weighed`", "`endgames`", "`1e9`"])
+        {
+            let refused = house.refusal(&[command, row.id]);
+            assert!(refused.contains(odd), "{command}: {refused}");
+            assert!(refused.contains("another build"), "{command}: {refused}");
+            assert!(
+                refused.contains("kazoe 9.0.0 (f00)"),
+                "{command}: {refused}"
+            );
+        }
+    }
+    let refused = house.refusal(&["report", "chushogi"]);
+    assert!(refused.contains("another build"), "{refused}");
+
+    // A coordinator that finds them when it starts says so once, and serves the rest.
+    drop(coordinator);
+    let coordinator = house.coordinator();
+    until(|| warnings(&coordinator) == 2 * ROWS.len());
+    let run = ["minishogi", "--samples", "120k", "--segment", "4"];
+    let _worker = house.worker("b", &[]);
+    house.ask(&[&["submit"], run.as_slice(), &["--wait"]].concat());
+    house.assert_counted(id, &run).await;
+    assert_eq!(warnings(&coordinator), 2 * ROWS.len());
+}
+
+#[tokio::test]
+async fn a_tally_of_an_unknown_design_hides_its_own_campaign_alone() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let coordinator = house.coordinator();
+    let first = ["minishogi", "--samples", "20k", "--segment", "1"];
+    let odd = house.ask(&[&["submit"], first.as_slice()].concat());
+    let odd = odd.trim();
+    let mut worker = house.worker("a", &["--idle-exit", "500ms"]);
+    assert_eq!(worker.wait(), Some(0), "{}", worker.log());
+    let mut conn = house.connection().await;
+    sqlx::query("INSERT INTO result_cells SELECT result, 99, 1 FROM accepted WHERE segment = 0")
+        .execute(&mut conn)
+        .await
+        .unwrap();
+
+    let second = [
+        "minishogi",
+        "--samples",
+        "20k",
+        "--segment",
+        "1",
+        "--seed",
+        "2",
+    ];
+    let sound = house.ask(&[&["submit"], second.as_slice()].concat());
+    let sound = sound.trim();
+    let _worker = house.worker("a", &[]);
+    house.ask(&["watch", sound]);
+    house.assert_counted(sound, &second).await;
+
+    let listed = house.run(&["campaigns", "--json"]);
+    assert_eq!(listed.status.code(), Some(0), "{listed:?}");
+    let words = String::from_utf8(listed.stderr).unwrap();
+    assert!(words.contains(odd) && words.contains("cell 99"), "{words}");
+    let text = String::from_utf8(listed.stdout).unwrap();
+    let documents: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(documents[0]["state"], "unreadable");
+    assert_eq!(documents[1]["state"], "complete");
+    for command in ["report", "watch", "export"] {
+        let refused = house.refusal(&[command, odd]);
+        assert!(refused.contains("cell 99"), "{command}: {refused}");
+        assert!(refused.contains("another build"), "{command}: {refused}");
+    }
+
+    // It may be extended, and what it lacks is computed.
+    let more = ["submit", "minishogi", "--samples", "40k", "--segment", "1"];
+    house.ask(&more);
+    loop {
+        let there: i64 = sqlx::query_scalar("SELECT count(*) FROM accepted WHERE campaign = $1")
+            .bind(odd)
+            .fetch_one(&mut conn)
+            .await
+            .unwrap();
+        if there == 10 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    assert_eq!(
+        coordinator.log().matches("cell 99").count(),
+        1,
+        "{}",
+        coordinator.log()
+    );
+}
