@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use kazoe_coordinator::ledger::PostgresLedger;
 
 use crate::ending::Stop;
+use crate::{pasted, text_file};
 
 /// Which database on PostgreSQL.
 #[derive(Clone, Debug, clap::Args)]
@@ -41,7 +42,7 @@ impl DatabaseArgs {
     /// If there is none, or its file can't be read.
     pub(crate) fn url(&self) -> Result<String, Stop> {
         match (&self.database_url, &self.database_url_file) {
-            (Some(url), _) => Ok(url.tell().to_owned()),
+            (Some(url), _) => Ok(url.tell().trim().to_owned()),
             (None, Some(path)) => first_line(path),
             (None, None) => Err(Stop::usage(
                 "which database? name a file with its address by --database-url-file or \
@@ -94,14 +95,14 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The first line of a file that holds a secret, without the white space around it.
+/// Returns the first line of a file that holds a secret, without the white space around it.
 ///
 /// # Errors
-/// If it can't be read, or is empty.
+/// If the file can't be read as text, or the line is empty.
 pub(crate) fn first_line(path: &Path) -> Result<String, Stop> {
     let name = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Stop::failed(format_args!("{name}: {error}")))?;
+    let text = text_file::read(path)?;
+    let text = pasted::ascii(&text);
     match text.lines().next().map(str::trim) {
         Some(line) if !line.is_empty() => Ok(line.to_owned()),
         _ => Err(Stop::failed(format_args!(

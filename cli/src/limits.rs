@@ -6,18 +6,22 @@ use kazoe_coordinator::service::limits::Limits;
 use tracing::warn;
 
 use crate::descriptors::{self, Shortage};
-use crate::span;
+use crate::{quantity, span};
+
+/// The heading of each of these flags: one of the whole group would stand over the flags after it as well.
+const HEADING: &str = "Limits";
 
 /// The bounds that an operator may change. Each has a default that holds 10,000 workers behind one address
 /// with one token.
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
     /// Connections at once.
     #[arg(
+        help_heading = HEADING,
         long,
         value_name = "N",
         default_value_t = Limits::default().connections,
+        value_parser = quantity::narrow::<usize>,
         env = "KAZOE_MAX_CONNECTIONS"
     )]
     max_connections: usize,
@@ -25,34 +29,40 @@ pub(crate) struct LimitArgs {
     /// Connections at once from one address (of IPv6: from one /64). A laboratory behind one router is
     /// one address.
     #[arg(
+        help_heading = HEADING,
         long,
         value_name = "N",
         default_value_t = Limits::default().connections_per_address,
+        value_parser = quantity::narrow::<usize>,
         env = "KAZOE_MAX_CONNECTIONS_PER_ADDRESS"
     )]
     max_connections_per_address: usize,
 
     /// Claims a second under one token, and as many messages with tallies; four seconds' worth at once.
     #[arg(
+        help_heading = HEADING,
         long,
         value_name = "N",
         default_value_t = Limits::default().rate,
-        value_parser = clap::value_parser!(u32).range(1..),
+        value_parser = quantity::positive::<u32>,
         env = "KAZOE_MAX_RATE"
     )]
     max_rate: u32,
 
     /// Leases at once under one token; a worker needs two.
     #[arg(
+        help_heading = HEADING,
         long,
         value_name = "N",
         default_value_t = Limits::default().leases_per_token,
+        value_parser = quantity::parse,
         env = "KAZOE_MAX_LEASES"
     )]
     max_leases: u64,
 
     /// How long a connection may take to show a good token.
     #[arg(
+        help_heading = HEADING,
         long,
         value_name = "TIME",
         default_value = "20s",
@@ -63,6 +73,7 @@ pub(crate) struct LimitArgs {
 
     /// How long a call may take, and one message to arrive.
     #[arg(
+        help_heading = HEADING,
         long,
         value_name = "TIME",
         default_value = "1m",
@@ -73,6 +84,7 @@ pub(crate) struct LimitArgs {
 
     /// How long a caller may leave an answer unread.
     #[arg(
+        help_heading = HEADING,
         long,
         value_name = "TIME",
         default_value = "1m",
@@ -83,6 +95,7 @@ pub(crate) struct LimitArgs {
 
     /// How old a connection may grow before its peer is asked to make a new one.
     #[arg(
+        help_heading = HEADING,
         long,
         value_name = "TIME",
         default_value = "1h",

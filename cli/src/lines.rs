@@ -6,6 +6,7 @@
 
 use std::io::{self, ErrorKind, IsTerminal, Read};
 
+use kazoe_coordinator::plain_text;
 use rayon::prelude::{ParallelIterator, ParallelSlice};
 
 use crate::ending::{Ending, Stop};
@@ -162,6 +163,8 @@ struct Lines<R> {
     buffer: Vec<u8>,
     /// The bytes read and not yet handed out.
     filled: std::ops::Range<usize>,
+    /// Whether the encoding was looked at, which the first bytes tell.
+    recognised: bool,
     /// Whether the present line was too long, and its rest is to be skipped.
     skipping: bool,
     ended: bool,
@@ -173,13 +176,14 @@ impl<R: Read> Lines<R> {
             reader,
             buffer: vec![0; LONGEST],
             filled: 0..0,
+            recognised: false,
             skipping: false,
             ended: false,
         }
     }
 
-    /// The lines that the next read completes, without their ends, each or why it is none; `None` at
-    /// the end.
+    /// Returns the lines that the next read completes, without their ends, each or why it is none; `None` at
+    /// the end. A text in another encoding than UTF-8 is an error.
     fn next_batch(&mut self) -> io::Result<Option<Vec<Result<&str, String>>>> {
         loop {
             if self.ended {
@@ -197,8 +201,17 @@ impl<R: Read> Lines<R> {
             let newline = self.buffer[known..self.filled.end]
                 .iter()
                 .rposition(|&byte| byte == b'\n');
+            if !self.recognised && (newline.is_some() || self.ended || self.filled.end == LONGEST) {
+                plain_text::unmarked(&self.buffer[..self.filled.end])
+                    .map_err(|encoding| io::Error::new(ErrorKind::InvalidData, encoding))?;
+                self.recognised = true;
+            }
             let mut whole = match newline {
                 Some(place) => 0..known + place,
+                // Nothing but a byte order mark is no line.
+                None if self.ended && plain_text::line(&self.buffer[..known]).is_empty() => {
+                    return Ok(None);
+                }
                 None if self.ended && (known > 0 && !self.skipping) => 0..known,
                 None if self.ended => return Ok(None),
                 None if self.skipping => {
@@ -233,7 +246,7 @@ impl<R: Read> Lines<R> {
 }
 
 fn line(bytes: &[u8]) -> Result<&str, String> {
-    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+    let bytes = plain_text::line(bytes);
     std::str::from_utf8(bytes)
         .map_err(|error| format!("byte {} is not UTF-8", error.valid_up_to() + 1))
 }
@@ -290,6 +303,31 @@ mod tests {
             [good(&["ab", ""]), good(&["c"])]
         );
         assert_eq!(batches(&[b"\n"]), [good(&[""])]);
+    }
+
+    #[test]
+    fn byte_order_marks_are_no_part_of_a_line() {
+        let mark = "\u{feff}".as_bytes();
+        assert!(batches(&[mark]).is_empty());
+        assert_eq!(batches(&[mark, b"a\n"]), [good(&["a"])]);
+        // However the reads cut it.
+        assert_eq!(
+            batches(&[
+                &mark[..1],
+                &mark[1..2],
+                &mark[2..],
+                b"a",
+                b"\n",
+                mark,
+                b"b\r\n",
+                mark
+            ]),
+            [good(&["a"]), good(&["b"])]
+        );
+        let utf16: &[&[u8]] = &[b"a", b"\0", b"\n", b"\0"];
+        let mut lines = Lines::new(Pieces(utf16.iter().map(|p| p.to_vec()).collect()));
+        let error = lines.next_batch().unwrap_err();
+        assert_eq!(error.to_string(), "this is UTF-16 text: save it as UTF-8");
     }
 
     #[test]

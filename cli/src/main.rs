@@ -6,9 +6,12 @@
 mod commands;
 mod completion;
 
+mod address;
+mod pasted;
 mod position;
 mod quantity;
 mod span;
+mod text_file;
 mod variant;
 
 mod explain;

@@ -12,20 +12,26 @@ use kazoe_worker::link::{Link, Wire};
 use kazoe_worker::proxy::Proxy;
 use tonic::{Code, Status};
 
+use crate::address;
 use crate::database::{Secret, first_line};
 use crate::ending::Stop;
 use crate::report::{Findings, Home};
 use crate::store::choose;
+use crate::text_file;
 
 /// The largest answer that is taken: a report with the paths of a very large campaign.
 const MOST_BYTES: usize = 256 << 20;
 
+/// The heading of each of these flags: one of the whole group would stand over the flags after it as well.
+const HEADING: &str = "A coordinator";
+
 /// Which coordinator, and what is shown to it.
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "A coordinator")]
 pub(crate) struct OfficeArgs {
-    /// The coordinator's address: http://HOST:7273, or https://HOST:7273 with TLS.
+    /// The coordinator's address: http://HOST:7273, or https://HOST:7273 with TLS. HOST or HOST:PORT alone is
+    /// http:// on this machine and https:// elsewhere.
     #[arg(
+        help_heading = HEADING,
         long = "coordinator",
         value_name = "URL",
         env = "KAZOE_COORDINATOR",
@@ -34,24 +40,24 @@ pub(crate) struct OfficeArgs {
     url: Option<String>,
 
     /// A file whose first line is the token that the operator gave out.
-    #[arg(long, value_name = "FILE", env = "KAZOE_TOKEN_FILE")]
+    #[arg(help_heading = HEADING, long, value_name = "FILE", env = "KAZOE_TOKEN_FILE")]
     token_file: Option<PathBuf>,
 
     /// A file with the certificates (PEM) to believe instead of the system's.
-    #[arg(long, value_name = "FILE", env = "KAZOE_CA_FILE")]
+    #[arg(help_heading = HEADING, long, value_name = "FILE", env = "KAZOE_CA_FILE")]
     ca_file: Option<PathBuf>,
 
     /// A file with our own certificate (PEM), where the coordinator asks for one.
-    #[arg(long, value_name = "FILE", env = "KAZOE_CERT_FILE")]
+    #[arg(help_heading = HEADING, long, value_name = "FILE", env = "KAZOE_CERT_FILE")]
     cert_file: Option<PathBuf>,
 
     /// A file with that certificate's key (PEM).
-    #[arg(long, value_name = "FILE", env = "KAZOE_KEY_FILE")]
+    #[arg(help_heading = HEADING, long, value_name = "FILE", env = "KAZOE_KEY_FILE")]
     key_file: Option<PathBuf>,
 
     /// The proxy to go through: http://HOST:PORT or http://USER:PASSWORD@HOST:PORT. Without it https://
     /// heeds HTTPS_PROXY and NO_PROXY.
-    #[arg(long, value_name = "URL", env = "KAZOE_PROXY", hide_env_values = true)]
+    #[arg(help_heading = HEADING, long, value_name = "URL", env = "KAZOE_PROXY", hide_env_values = true)]
     proxy: Option<Secret>,
 }
 
@@ -77,10 +83,7 @@ impl OfficeArgs {
         let url = self.url.clone().ok_or_else(|| {
             Stop::usage("which coordinator? name it by --coordinator URL or KAZOE_COORDINATOR")
         })?;
-        let read = |path: &PathBuf| {
-            std::fs::read(path)
-                .map_err(|error| Stop::failed(format_args!("{}: {error}", path.display())))
-        };
+        let read = |path: &PathBuf| text_file::read_pem(path);
         let certificate = match (&self.cert_file, &self.key_file) {
             (Some(certificate), Some(key)) => Some((read(certificate)?, read(key)?)),
             (None, None) => None,
@@ -90,8 +93,8 @@ impl OfficeArgs {
                 ));
             }
         };
-        let url = url.trim_end_matches('/').to_owned();
-        let told = self.proxy.as_ref().map(Secret::tell);
+        let url = address::url(&url, self.ca_file.is_some());
+        let told = self.proxy.as_ref().map(|proxy| proxy.tell().trim());
         let proxy = Proxy::find(told, &url, |name| std::env::var(name).ok());
         Ok(Link {
             url,

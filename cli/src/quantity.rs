@@ -1,8 +1,11 @@
-//! Numbers as people type them: `10M`, `5e9`, `1_000_000`, `1.5k`; exact, or an error.
+//! Numbers as people type and paste them: `10M`, `5e9`, `1_000_000`, `10,000,000`, `1.5k`; exact, or an error.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use kazoe_common::estimate::numerals::grouped;
+
+use crate::pasted;
 
 /// Why a text is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,18 +48,20 @@ impl fmt::Display for QuantityError {
 
 impl std::error::Error for QuantityError {}
 
-/// Reads a whole number, 0 to 2^64 - 1: digits that `_` may separate, a decimal fraction, and a power
-/// of ten as `e9` or as one of the letters k, M, G (or B) and T.
+/// Reads a whole number, 0 to 2^64 - 1: digits that `_` may separate, or commas or spaces in groups of three, a
+/// decimal fraction, and a power of ten as `e9` or as one of the letters k, M, G (or B) and T, small or capital.
 ///
 /// # Errors
 /// If the text is anything else; it is never rounded.
 pub(crate) fn parse(text: &str) -> Result<u64, QuantityError> {
+    let text = pasted::ascii(text);
+    let text = ungrouped(text.trim());
     if text.is_empty() {
         return Err(QuantityError::Empty);
     }
     let mut reader = Reader {
         rest: text.char_indices().peekable(),
-        text,
+        text: &text,
     };
     let negative = reader.take('-');
     let mut digits = reader.digits()?;
@@ -84,6 +89,48 @@ pub(crate) fn parse(text: &str) -> Result<u64, QuantityError> {
         .zip(10_u64.checked_pow(power))
         .and_then(|(whole, scale)| whole.checked_mul(scale))
         .ok_or(QuantityError::Huge)
+}
+
+/// Reads a whole number that fits a narrower type, for clap.
+///
+/// # Errors
+/// As [`parse`], or if it does not fit.
+pub(crate) fn narrow<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let number = parse(text).map_err(|error| error.to_string())?;
+    T::try_from(number).map_err(|_| format!("{number} is too large"))
+}
+
+/// Reads a whole number above 0 that fits a narrower type, for clap.
+///
+/// # Errors
+/// As [`narrow`], or if it is 0.
+pub(crate) fn positive<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    if parse(text) == Ok(0) {
+        return Err("0 is too small: at least 1".to_owned());
+    }
+    narrow(text)
+}
+
+/// Returns the text without the separators of the groups of three digits that it begins with: `,`, `_`, `'` or a
+/// space, the same between all groups. A text that is grouped in any other way is returned as it is.
+pub(crate) fn ungrouped(text: &str) -> Cow<'_, str> {
+    let Some(separator) = text.chars().find(|c| !c.is_ascii_digit()) else {
+        return Cow::Borrowed(text);
+    };
+    let is_separator = matches!(separator, ',' | '_' | '\'' | ' ');
+    let length = text.find(|c: char| !c.is_ascii_digit() && c != separator);
+    let (number, rest) = text.split_at(length.unwrap_or(text.len()));
+    let number = number.trim_end();
+    let Some((first, others)) = number.split_once(separator) else {
+        return Cow::Borrowed(text);
+    };
+    let mixed = rest.starts_with([',', '_', '\'', ' ']);
+    let threes = others.split(separator).all(|group| group.len() == 3);
+    if is_separator && (1..=3).contains(&first.len()) && threes && !mixed {
+        Cow::Owned(number.replace(separator, "") + rest)
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 /// A number and what it counts: `1 segment`, `1,280 segments`.
@@ -122,14 +169,17 @@ impl Reader<'_> {
     }
 
     fn power(&mut self) -> Result<i64, QuantityError> {
-        let Some((_, letter)) = self.rest.next_if(|&(_, c)| "kKMGBTeE".contains(c)) else {
+        let mut ahead = self.rest.clone();
+        while ahead.next_if(|&(_, c)| c == ' ').is_some() {}
+        let Some((_, letter)) = ahead.next_if(|&(_, c)| "kKmMgGbBtTeE".contains(c)) else {
             return Ok(0);
         };
+        self.rest = ahead;
         Ok(match letter {
             'k' | 'K' => 3,
-            'M' => 6,
-            'G' | 'B' => 9,
-            'T' => 12,
+            'm' | 'M' => 6,
+            'g' | 'G' | 'b' | 'B' => 9,
+            't' | 'T' => 12,
             _ => {
                 let negative = !self.take('+') && self.take('-');
                 // More than four digits are too many either way.
@@ -179,6 +229,22 @@ mod tests {
             ("2B", 2_000_000_000),
             ("3T", 3_000_000_000_000),
             ("1_000_000", 1_000_000),
+            ("10m", 10_000_000),
+            ("2g", 2_000_000_000),
+            ("2b", 2_000_000_000),
+            ("3t", 3_000_000_000_000),
+            ("10 M", 10_000_000),
+            (" 10M\r", 10_000_000),
+            ("\u{feff}10M\u{a0}", 10_000_000),
+            ("１０Ｍ", 10_000_000),
+            ("10,000,000", 10_000_000),
+            ("10 000 000", 10_000_000),
+            ("10\u{a0}000\u{202f}000", 10_000_000),
+            ("1'000", 1_000),
+            ("1,500.5k", 1_500_500),
+            ("1 500 k", 1_500_000),
+            ("999,999", 999_999),
+            ("10_00", 1_000),
             ("1.5k", 1_500),
             ("1200e-2", 12),
             ("0.000001M", 1),
@@ -212,9 +278,15 @@ mod tests {
             ("1e999999999999999999999", QuantityError::Huge),
             ("99999999T", QuantityError::Huge),
             ("ten", character('t', 1)),
-            ("10m", character('m', 3)),
-            ("10 M", character(' ', 3)),
-            ("1,000", character(',', 2)),
+            ("10 x", character(' ', 3)),
+            ("10Mi", character('i', 4)),
+            ("1,0", character(',', 2)),
+            ("1,000,00", character(',', 2)),
+            ("1,000_000", character(',', 2)),
+            ("1000,000", character(',', 5)),
+            (",000", character(',', 1)),
+            ("1.000.000", character('.', 6)),
+            ("10 000 00", character(' ', 3)),
             ("1__0", character('_', 3)),
             ("1_", QuantityError::Unfinished),
             ("_1", character('_', 1)),
@@ -225,7 +297,7 @@ mod tests {
             ("1kk", character('k', 3)),
             ("--1", character('-', 2)),
             ("+1", character('+', 1)),
-            ("１", character('１', 1)),
+            ("十", character('十', 1)),
         ] {
             assert_eq!(parse(text), Err(error), "{text}");
         }

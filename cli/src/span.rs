@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::pasted;
+
 /// The units, each with its milliseconds; a unit that ends another one stands behind it.
 const UNITS: [(&str, f64); 5] = [
     ("ms", 1.0),
@@ -17,10 +19,12 @@ const UNITS: [(&str, f64); 5] = [
 /// If the text is anything else.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let expected = || "expected a time, as in 500ms, 20s, 2m, 6h or 2d".to_owned();
+    let text = pasted::ascii(text).trim().to_ascii_lowercase();
     let (number, scale) = UNITS
         .into_iter()
         .find_map(|(unit, scale)| text.strip_suffix(unit).map(|number| (number, scale)))
         .ok_or_else(expected)?;
+    let number = number.trim_end();
     let plain = |c: char| c.is_ascii_digit() || c == '.';
     if number.is_empty() || !number.chars().all(plain) {
         return Err(expected());
@@ -43,7 +47,9 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// If the text is anything else.
 pub(crate) fn hours(text: &str) -> Result<Duration, String> {
-    let number = text.strip_suffix('h').unwrap_or(text);
+    let text = pasted::ascii(text);
+    let text = text.trim();
+    let number = text.strip_suffix(['h', 'H']).unwrap_or(text);
     parse(&format!("{number}h")).map_err(|_| "expected hours, as in 8 or 1.5".to_owned())
 }
 
@@ -59,6 +65,10 @@ mod tests {
             ("2m", 120_000),
             ("1.5h", 5_400_000),
             ("2d", 172_800_000),
+            ("20 s", 20_000),
+            ("20S\r", 20_000),
+            ("2M", 120_000),
+            ("２０ｓ", 20_000),
         ] {
             assert_eq!(parse(text), Ok(Duration::from_millis(millis)), "{text}");
         }
@@ -68,7 +78,7 @@ mod tests {
             "20",
             "-1s",
             "1e3s",
-            "20 s",
+            "2 0s",
             "0s",
             "1..2s",
             "9999999999d",
@@ -77,6 +87,7 @@ mod tests {
             assert!(parse(text).is_err(), "{text}");
         }
         assert_eq!(hours("8"), parse("8h"));
+        assert_eq!(hours(" 8 H"), parse("8h"));
         assert_eq!(hours("0.5h"), parse("30m"));
         assert!(hours("x").is_err());
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use kazoe_coordinator::ledger::{CampaignRecord, ForeignCampaign, Ledger, Listed, SqliteLedger};
 
 use crate::ending::Stop;
+use crate::pasted;
 
 /// Which database.
 #[derive(Clone, Debug, clap::Args)]
@@ -98,18 +99,19 @@ pub(crate) fn choose(
             None => Stop::failed(format_args!("{place} holds no campaign yet; {remedy}")),
         });
     };
+    let wanted = pasted::ascii(name).trim().to_ascii_lowercase();
     if let Some(newest) = campaigns
         .iter()
-        .rposition(|record| record.id == name || record.campaign.variant.id == name)
+        .rposition(|record| record.id == wanted || record.campaign.variant.id == wanted)
     {
         return Ok(campaigns.swap_remove(newest));
     }
-    let named = |one: &&ForeignCampaign| one.id == name || one.variant == name;
+    let named = |one: &&ForeignCampaign| one.id == wanted || one.variant == wanted;
     if let Some(newest) = foreign.iter().rfind(named) {
         return Err(Stop::failed(newest));
     }
-    campaigns.retain(|record| record.id.starts_with(name));
-    foreign.retain(|one| one.id.starts_with(name));
+    campaigns.retain(|record| record.id.starts_with(&wanted));
+    foreign.retain(|one| one.id.starts_with(&wanted));
     match (&campaigns[..], &foreign[..]) {
         ([_], []) => Ok(campaigns.swap_remove(0)),
         ([], [one]) => Err(Stop::failed(one)),

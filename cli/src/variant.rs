@@ -2,6 +2,8 @@
 
 use kazoe_common::game::Variant;
 
+use crate::pasted;
+
 /// The most letters that a mistyped name may differ in to be recognised.
 const TYPING: usize = 3;
 
@@ -10,7 +12,8 @@ const TYPING: usize = 3;
 /// # Errors
 /// If there is no such variant: names those that there are, and the nearest.
 pub(crate) fn parse(text: &str) -> Result<&'static Variant, String> {
-    if let Some(variant) = Variant::by_id(text) {
+    let text = pasted::ascii(text);
+    if let Some(variant) = Variant::by_id(&text.trim().to_ascii_lowercase()) {
         return Ok(variant);
     }
     let known: Vec<_> = Variant::ALL.iter().map(|variant| variant.id).collect();
@@ -39,6 +42,8 @@ mod tests {
     fn known_variants_are_found_and_the_nearest_is_suggested() {
         assert_eq!(parse("shogi").map(|v| v.id), Ok("shogi"));
         assert_eq!(parse("minishogi").map(|v| v.id), Ok("minishogi"));
+        assert_eq!(parse(" Shogi\r").map(|v| v.id), Ok("shogi"));
+        assert_eq!(parse("\u{feff}ｓｈｏｇｉ").map(|v| v.id), Ok("shogi"));
         let known = "no such variant, the known ones are shogi, minishogi";
         let suggests = |text: &str, id: &str| {
             assert_eq!(parse(text), Err(format!("{known}; did you mean {id}?")));

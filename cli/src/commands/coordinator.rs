@@ -15,12 +15,13 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio_rustls::TlsAcceptor;
 use tracing::{info, warn};
 
+use crate::address::Listen;
 use crate::database::DatabaseArgs;
 use crate::ending::{Ending, Stop};
 use crate::limits::LimitArgs;
 use crate::logging::LogArgs;
 use crate::settings::{Settings as Said, SettingsArgs};
-use crate::{signals, span};
+use crate::{signals, span, text_file};
 
 /// Lead workers: lend them segments, keep what they count.
 ///
@@ -42,14 +43,16 @@ pub(super) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
 
-    /// Where to listen.
+    /// Where to listen: an address or a name with its port, as in localhost:7273, at all addresses that the
+    /// name has; :7273 is every address of this machine. Without a port it is 7273.
     #[arg(
         long,
         value_name = "ADDRESS:PORT",
         default_value = "127.0.0.1:7273",
+        value_parser = Listen::parse,
         env = "KAZOE_LISTEN"
     )]
-    listen: SocketAddr,
+    listen: Listen,
 
     /// Listen beyond this machine without TLS: whoever can see the traffic can read the tokens.
     #[arg(long, conflicts_with_all = ["tls_cert", "tls_key", "tls_client_ca"])]
@@ -128,7 +131,38 @@ fn leave_with_the_bench() {
 /// How many connections may wait to be taken: after a restart all workers come back within seconds.
 const BACKLOG: u32 = 16_384;
 
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+/// Listens at all addresses of a host on one port.
+///
+/// # Errors
+/// If none of them is an address of this machine, or the port is taken on one of them.
+fn listen(place: &Listen, addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, Stop> {
+    let failed = |error: io::Error| Stop::failed(format_args!("cannot listen on {place}: {error}"));
+    let mut listeners: Vec<TcpListener> = Vec::new();
+    let mut missing = None;
+    for mut address in addresses.iter().copied() {
+        if let Some(first) = listeners.first().filter(|_| address.port() == 0) {
+            address.set_port(first.local_addr().map_err(failed)?.port());
+        }
+        match listen_at(address) {
+            Ok(listener) => listeners.push(listener),
+            // A name may have addresses of a protocol that this machine does not speak.
+            Err(error) if is_missing(&error) => missing = Some(error),
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    match missing {
+        Some(error) if listeners.is_empty() => Err(failed(error)),
+        _ => Ok(listeners),
+    }
+}
+
+/// Whether an address is none of this machine.
+fn is_missing(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::AddrNotAvailable
+        || error.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error())
+}
+
+fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() {
         TcpSocket::new_v4()
     } else {
@@ -142,7 +176,11 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 
 impl Args {
     pub(super) fn run(&self, said: Option<&Said>) -> Result<Ending, Stop> {
-        self.check()?;
+        let addresses = self.listen.addresses().map_err(|error| {
+            let listen = &self.listen;
+            Stop::failed(format_args!("cannot listen on {listen}: {error}"))
+        })?;
+        self.check(&addresses)?;
         let tls = self.tls()?;
         self.log.begin(said);
         self.limits.prepare();
@@ -162,12 +200,12 @@ impl Args {
             .enable_all()
             .build()
             .map_err(Stop::failed)?
-            .block_on(self.lead(settings, tls, leave))
+            .block_on(self.lead(settings, &addresses, tls, leave))
     }
 
-    /// Whether what was told may be, before anything is done.
-    fn check(&self) -> Result<(), Stop> {
-        let local = is_local(&self.listen);
+    /// Checks that the settings go together, before anything is done.
+    fn check(&self, addresses: &[SocketAddr]) -> Result<(), Stop> {
+        let local = addresses.iter().all(is_local);
         if self.no_tokens && !local {
             return Err(Stop::usage(format_args!(
                 "--no-tokens makes everybody who reaches {} the operator: it goes with an address of \
@@ -199,10 +237,7 @@ impl Args {
     }
 
     fn tls(&self) -> Result<Option<TlsAcceptor>, Stop> {
-        let read = |path: &PathBuf| {
-            std::fs::read(path)
-                .map_err(|error| Stop::failed(format_args!("{}: {error}", path.display())))
-        };
+        let read = |path: &PathBuf| text_file::read_pem(path);
         let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else {
             return Ok(None);
         };
@@ -215,6 +250,7 @@ impl Args {
     async fn lead(
         &self,
         settings: Settings,
+        addresses: &[SocketAddr],
         tls: Option<TlsAcceptor>,
         leave: signals::Heard,
     ) -> Result<Ending, Stop> {
@@ -229,18 +265,21 @@ impl Args {
         } else {
             Door::Credentials
         };
-        let listener = listen(self.listen).map_err(|error| {
-            Stop::failed(format_args!("cannot listen on {}: {error}", self.listen))
-        })?;
-        let address = listener.local_addr().map_err(Stop::failed)?;
+        let listeners = listen(&self.listen, addresses)?;
+        let bound: Result<Vec<_>, _> = listeners.iter().map(TcpListener::local_addr).collect();
+        let bound = bound
+            .map_err(Stop::failed)?
+            .iter()
+            .map(SocketAddr::to_string)
+            .collect::<Vec<_>>();
         info!(
-            %address,
+            address = bound.join(", "),
             tls = tls.is_some(),
             version = env!("CARGO_PKG_VERSION"),
             "coordinator ready"
         );
         let coordinator = Arc::new(Coordinator::new(ledger, door, settings));
-        serve(coordinator, listener, tls, leave.wait()).await;
+        serve(coordinator, listeners, tls, leave.wait()).await;
         info!("left");
         Ok(Ending::Done)
     }

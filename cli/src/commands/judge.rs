@@ -1,40 +1,38 @@
 //! `kazoe judge`: how positions end in the funnel, and why.
 
 use std::fmt::Write;
+use std::io::{self, IsTerminal};
 
-use kazoe_common::census::{Judge, Ruling};
-use kazoe_common::game::{Position, Rules, Side, Variant};
+use kazoe_common::census::{Judge, Outcome, Ruling};
+use kazoe_common::game::{Position, Rules, Side};
 use serde_json::json;
 
 use crate::ending::{Ending, Stop};
 use crate::explain::Explanation;
 use crate::lines::answer_each;
 use crate::output::{FormArgs, JSON_VERSION, Output};
-use crate::position;
-use crate::variant;
+use crate::position::PositionsArgs;
 
-/// Judge positions: SFEN, tab, outcome, tab, depth.
+/// Judge positions: on a terminal whether a game can lead to them; elsewhere SFEN, tab, outcome, tab, depth.
 ///
 /// The outcome is one of mirrored, two_pawns, immobile, in_check, unreachable and reachable, decided in
 /// this order; the depth, for unreachable positions only, is the most plies that can be traced back.
-/// A position with White to move is judged with the board turned by 180 degrees and the players
-/// exchanged: then Black is to move, and one can be reached if the other can. Positions are given as SFEN,
-/// each in quotes; without any as arguments they are read from standard input, one a line. Each is printed
-/// in one form, however it was typed: the hands in the order R B G S N L P, and 1 as the number of the move.
+/// A mirrored position is one that the count leaves out because its left-right mirror image stands for both;
+/// on a terminal it is judged as well. A position with White to move is judged with the board turned by 180 degrees
+/// and the players exchanged: then Black is to move, and one can be reached if the other can. Positions are given as
+/// SFEN, each in quotes, also after the words `sfen` or `position sfen`, or as `startpos`, and with `moves` behind them;
+/// without any as arguments they are read from standard input, one a line. Each is printed in one form, however it was
+/// typed: the hands in the order R B G S N L P, and 1 as the number of the move.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  kazoe judge minishogi 'rbsgk/4p/5/P4/KGSBR b - 1'
+  kazoe judge 'rbsgk/4p/5/P4/KGSBR b - 1'
+  kazoe judge minishogi 'startpos moves 5d5c'
   kazoe judge shogi --explain 'lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1'
   seq 0 99999 | kazoe unrank minishogi | cut -f2 | kazoe judge minishogi | cut -f2 | sort | uniq -c")]
 pub(super) struct Args {
-    /// The game: shogi or minishogi.
-    #[arg(value_parser = variant::parse)]
-    variant: &'static Variant,
-
-    /// The positions; without any: the lines of standard input.
-    #[arg(value_name = "SFEN")]
-    sfens: Vec<String>,
+    #[command(flatten)]
+    positions: PositionsArgs,
 
     /// Say why, and for a reachable position give legal moves that lead to it.
     #[arg(long)]
@@ -50,11 +48,12 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
-        position::expect_quoted(&self.sfens)?;
-        let rules = Rules::<u128>::new(self.variant);
-        let judges = Judge::new(&rules);
-        answer_each(&self.sfens, "SFENs", output, |line, text| {
-            let position = rules.parse(line).map_err(|error| error.to_string())?;
+        let (games, sfens) = self.positions.read()?;
+        let judges: Vec<_> = games.rules().iter().map(Judge::new).collect();
+        let for_people = !self.form.json() && io::stdout().is_terminal();
+        answer_each(&sfens, "SFENs", output, |line, text| {
+            let (game, position) = games.read(line)?;
+            let (rules, judges) = (&games.rules()[game], &judges[game]);
             rules
                 .check_whole_set(&position)
                 .map_err(|error| error.to_string())?;
@@ -62,18 +61,18 @@ impl Args {
                 Side::Black => position,
                 Side::White => rules.exchanged(&position),
             };
-            let ruling = if self.no_mirror {
+            let ruling = if self.no_mirror || for_people {
                 judges.rule_unfolded(&black, None)
             } else {
                 judges.rule(&black, None)
             };
             let explanation = if self.explain {
-                Some(Explanation::of(&rules, &judges, &black, ruling)?)
+                Some(Explanation::of(rules, judges, &black, ruling)?)
             } else {
                 None
             };
             let answer = Answer {
-                rules: &rules,
+                rules,
                 position,
                 twin: (black != position).then_some(black),
                 ruling,
@@ -81,6 +80,8 @@ impl Args {
             };
             if self.form.json() {
                 answer.write_json(text);
+            } else if for_people {
+                answer.write_plainly(!self.no_mirror && !rules.is_canonical(&black), text);
             } else {
                 answer.write_text(text);
             }
@@ -106,6 +107,46 @@ impl Answer<'_> {
             let _ = write!(text, "{depth}");
         }
         text.push('\n');
+        self.write_explanation(text);
+    }
+
+    /// Says whether a game can lead to the position, and then what the count makes of it.
+    fn write_plainly(&self, is_mirrored: bool, text: &mut String) {
+        let can_occur = self.ruling.outcome == Outcome::Reachable;
+        text.push_str(if can_occur {
+            "reachable  "
+        } else {
+            "unreachable  "
+        });
+        self.rules.write_sfen(&self.position, text);
+        let name = self.ruling.outcome.name();
+        let why = match self.ruling.outcome {
+            Outcome::TwoPawns => "two unpromoted Pawns of one side share a file",
+            Outcome::Immobile => "a piece could never move again",
+            Outcome::InCheck => "the King of the side that has just moved could be taken",
+            Outcome::Unreachable if self.ruling.depth == Some(0) => "no move can have led to it",
+            Outcome::Unreachable => "no trail of moves back from it leads to the start",
+            Outcome::Reachable | Outcome::Mirrored | Outcome::Undecided => "",
+        };
+        if can_occur {
+            text.push_str("\n  A game can lead to it.\n");
+        } else {
+            let _ = write!(text, "\n  No game can lead to it: {why} ({name}");
+            if let Some(depth) = self.ruling.depth {
+                let _ = write!(text, ", depth {depth}");
+            }
+            text.push_str(").\n");
+        }
+        if is_mirrored {
+            text.push_str("  The count takes its left-right mirror image for both (mirrored): ");
+            self.rules
+                .write_sfen(&self.rules.mirrored(&self.position), text);
+            text.push('\n');
+        }
+        self.write_explanation(text);
+    }
+
+    fn write_explanation(&self, text: &mut String) {
         if let Some(explanation) = &self.explanation {
             if let Some(twin) = &self.twin {
                 text.push_str(

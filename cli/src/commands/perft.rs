@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::ending::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output};
+use crate::position;
 use crate::variant;
 
 /// Count the sequences of legal moves of a length.
@@ -43,7 +44,7 @@ impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
         let rules = Rules::<u128>::new(self.variant);
         let position = match &self.sfen {
-            Some(sfen) => rules.parse(sfen).map_err(Stop::usage)?,
+            Some(sfen) => position::read(&rules, sfen).map_err(Stop::Usage)?,
             None => rules.initial(),
         };
         let parts: Vec<(Move, u64)> = match self.depth.checked_sub(1) {

@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::ending::{Ending, Stop};
 use crate::explain::played;
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
+use crate::position::Games;
 use crate::variant;
 
 /// Print the positions from which a legal move leads to this one: move, tab, SFEN.
@@ -16,14 +17,18 @@ use crate::variant;
 /// The order is documented and the same everywhere. The position may hold fewer pieces than the game
 /// has. One that breaks the local rules has no predecessors.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    allow_missing_positional = true,
+    after_help = "\
 Examples:
   kazoe predecessors minishogi 'rbsgk/4p/5/P4/KGSBR b - 1'
-  kazoe predecessors minishogi 'rbsgk/4p/P4/5/KGSBR w - 1' | wc -l")]
+  kazoe predecessors 'rbsgk/4p/5/P4/KGSBR b - 1'
+  kazoe predecessors minishogi 'rbsgk/4p/P4/5/KGSBR w - 1' | wc -l"
+)]
 pub(super) struct Args {
-    /// The game: shogi or minishogi.
+    /// The game: shogi or minishogi; where it is left out, that of the position's board.
     #[arg(value_parser = variant::parse)]
-    variant: &'static Variant,
+    variant: Option<&'static Variant>,
 
     /// The position, in quotes.
     sfen: String,
@@ -34,16 +39,17 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
-        let rules = Rules::<u128>::new(self.variant);
-        let position = rules.parse(&self.sfen).map_err(Stop::usage)?;
-        if let Some(outcome) = local_obstacle(&rules, &position) {
+        let games = Games::new(self.variant);
+        let (game, position) = games.read(&self.sfen).map_err(Stop::Usage)?;
+        let rules = &games.rules()[game];
+        if let Some(outcome) = local_obstacle(rules, &position) {
             tell(format_args!(
                 "No predecessors: the position is {outcome}, which no legal move leads to."
             ));
             return Ok(Ending::Done);
         }
         let visited = rules.predecessors(&position, |unmove, before| {
-            let name = self.variant.move_name(played(unmove));
+            let name = rules.variant().move_name(played(unmove));
             let sfen = rules.sfen(before);
             let written = if self.form.json() {
                 output.json(&json!({ "version": JSON_VERSION, "move": name, "sfen": sfen }))

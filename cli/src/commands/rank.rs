@@ -1,33 +1,28 @@
 //! `kazoe rank`: from positions to ranks.
 
-use kazoe_common::game::{Position, Rules, Variant};
+use kazoe_common::game::{Position, Rules};
 use kazoe_common::population::{Candidates, RankOfError};
 
 use super::unrank::write_ranked;
 use crate::ending::{Ending, Stop};
 use crate::lines::answer_each;
 use crate::output::{FormArgs, Output};
-use crate::position;
-use crate::variant;
+use crate::position::PositionsArgs;
 
 /// Print the ranks of these positions: rank, tab, SFEN.
 ///
-/// Positions are given as SFEN, each in quotes. Without any as arguments they are read from standard
-/// input, one a line. A position outside the population is an error that names the rank of its mirror
+/// Positions are given as SFEN, each in quotes; the words `sfen` or `position sfen` may stand before it. Without any
+/// as arguments they are read from standard input, one a line. A position outside the population is an error that names the rank of its mirror
 /// image if that one is inside.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   kazoe rank minishogi 'Kpb2/ksb2/gs3/gr3/pr3 b - 1'
+  kazoe rank 'Kpb2/ksb2/gs3/gr3/pr3 b - 1'
   cut -f2 positions.tsv | kazoe rank minishogi")]
 pub(super) struct Args {
-    /// The game: shogi or minishogi.
-    #[arg(value_parser = variant::parse)]
-    variant: &'static Variant,
-
-    /// The positions; without any: the lines of standard input.
-    #[arg(value_name = "SFEN")]
-    sfens: Vec<String>,
+    #[command(flatten)]
+    positions: PositionsArgs,
 
     #[command(flatten)]
     form: FormArgs,
@@ -35,16 +30,22 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
-        position::expect_quoted(&self.sfens)?;
-        let rules = Rules::<u128>::new(self.variant);
-        let candidates = Candidates::new(self.variant).map_err(Stop::failed)?;
+        let (games, sfens) = self.positions.read()?;
+        let candidates = games
+            .rules()
+            .iter()
+            .map(|rules| Candidates::new(rules.variant()));
+        let candidates = candidates
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(Stop::failed)?;
         let json = self.form.json();
-        answer_each(&self.sfens, "SFENs", output, |line, text| {
-            let position = rules.parse(line).map_err(|error| error.to_string())?;
+        answer_each(&sfens, "SFENs", output, |line, text| {
+            let (game, position) = games.read(line)?;
+            let (rules, candidates) = (&games.rules()[game], &candidates[game]);
             let rank = candidates
                 .rank(&position)
-                .map_err(|error| outside(&rules, &candidates, &position, error))?;
-            write_ranked(&rules, rank, &position, json, text);
+                .map_err(|error| outside(rules, candidates, &position, error))?;
+            write_ranked(rules, rank, &position, json, text);
             Ok(())
         })
     }

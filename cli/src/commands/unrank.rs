@@ -9,12 +9,15 @@ use serde_json::json;
 use crate::ending::{Ending, Stop};
 use crate::lines::answer_each;
 use crate::output::{FormArgs, JSON_VERSION, Output};
+use crate::pasted;
+use crate::quantity::ungrouped;
 use crate::variant;
 
 /// Print the positions with these ranks: rank, tab, SFEN.
 ///
 /// Ranks are whole numbers from 0 to one less than the population's size, in the order of the published
-/// experiments. Without any as arguments they are read from standard input, one a line.
+/// experiments; commas, underscores or spaces may group their digits by three. Without any as arguments they are read
+/// from standard input, one a line.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -40,7 +43,9 @@ impl Args {
         let candidates = Candidates::new(self.variant).map_err(Stop::failed)?;
         let json = self.form.json();
         answer_each(&self.ranks, "ranks", output, |line, text| {
-            let rank: Rank = line.trim().parse().map_err(|error| format!("{error}"))?;
+            let line = pasted::ascii(line);
+            let digits = ungrouped(line.trim());
+            let rank: Rank = digits.parse().map_err(|error| format!("{error}"))?;
             let position = candidates.unrank(rank).map_err(|error| error.to_string())?;
             write_ranked(&rules, rank, &position, json, text);
             Ok(())

@@ -19,6 +19,7 @@ use crate::completion::ids;
 use crate::ending::{Ending, Stop};
 use crate::local::verify::{Checker, Difference, Verified};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
+use crate::pasted;
 use crate::place::PlaceArgs;
 use crate::quantity::{self, counted};
 use crate::{signals, store};
@@ -57,6 +58,8 @@ pub(super) struct Args {
 
 /// Reads `1%` or `0.5%`, more than nothing and at most everything. A plain number may be meant either way.
 pub(super) fn share(text: &str) -> Result<f64, String> {
+    let text = pasted::ascii(text);
+    let text = text.trim();
     let Some(number) = text.strip_suffix('%') else {
         return Err(match text.trim().parse::<f64>() {
             Ok(number) if number > 0.0 && number < 1.0 => {
@@ -222,6 +225,7 @@ mod tests {
     fn shares_are_told_in_percent() {
         assert_eq!(share("1%"), Ok(0.01));
         assert_eq!(share("0.5 %"), Ok(0.005));
+        assert_eq!(share(" 1％\r"), Ok(0.01));
         assert_eq!(share("100%"), Ok(1.0));
         let range = Err("a share is more than 0% and at most 100%".to_owned());
         for text in ["0%", "-1%", "101%", "nan%", "inf%"] {

@@ -9,8 +9,9 @@ use crate::ending::Stop;
 /// An environment.
 pub(crate) type Variables = BTreeMap<String, String>;
 
-/// The variables of these settings as [`config::Environment`] reads them, and which variable it was. Empty
-/// ones are as if they were not there.
+/// Returns the variables of these settings as [`config::Environment`] reads them, and which variable it was. Empty
+/// ones are as if they were not there. White space around a value, such as the CR of a file of variables with CR LF,
+/// is no part of it.
 pub(super) fn variables(
     keys: &[Key],
     environment: &Variables,
@@ -18,7 +19,10 @@ pub(super) fn variables(
     let mut found = (Variables::new(), BTreeMap::new());
     for key in keys {
         let names = key.variables();
-        let value = |name: &String| environment.get(name).filter(|value| !value.is_empty());
+        let value = |name: &String| {
+            let value = environment.get(name)?.trim();
+            Some(value).filter(|value| !value.is_empty())
+        };
         let (name, value) = match (value(&names.nested), value(&names.plain)) {
             (Some(nested), Some(plain)) if nested != plain => {
                 return Err(Stop::usage(format_args!(
@@ -31,7 +35,7 @@ pub(super) fn variables(
             (None, None) => continue,
         };
         found.1.insert(key.clone(), name.clone());
-        found.0.insert(names.nested.clone(), value.clone());
+        found.0.insert(names.nested.clone(), value.to_owned());
     }
     Ok(found)
 }

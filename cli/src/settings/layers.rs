@@ -1,7 +1,6 @@
 //! What the file and the environment say.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::builder::Resettable;
@@ -14,6 +13,7 @@ use super::environment::{Variables, variables, warnings};
 use super::key::Key;
 use super::{Origin, Said, guess};
 use crate::ending::Stop;
+use crate::text_file;
 
 /// The settings of the programs, and which variables any command knows.
 #[derive(Debug, Default)]
@@ -46,8 +46,7 @@ impl Layers {
         let name = file.map(|path| path.display().to_string());
         let mut config = Config::builder();
         if let Some((path, name)) = file.map(PathBuf::from).zip(name.as_ref()) {
-            let text = fs::read_to_string(path)
-                .map_err(|error| Stop::failed(format_args!("{name}: {error}")))?;
+            let text = text_file::read(&path)?;
             let file = Config::builder().add_source(File::from_str(&text, FileFormat::Toml));
             let file = file.build();
             let file = file.map_err(|error| odd_file(name, &text, &error))?;

@@ -7,11 +7,17 @@ const TRY_HELP: &str = "\n\nFor more information, try '--help'.";
 
 #[test]
 fn an_unknown_variant_names_the_known_ones_and_the_nearest() {
-    for command in ["size", "unrank", "rank", "sample", "judge"] {
+    for (command, name) in [
+        ("size", "<VARIANT>"),
+        ("unrank", "<VARIANT>"),
+        ("rank", "[VARIANT]"),
+        ("sample", "<VARIANT>"),
+        ("judge", "[VARIANT]"),
+    ] {
         kazoe(&[command, "Shogii"]).refused(
             2,
             &format!(
-                "error: invalid value 'Shogii' for '<VARIANT>': no such variant, \
+                "error: invalid value 'Shogii' for '{name}': no such variant, \
                  the known ones are shogi, minishogi; did you mean shogi?{TRY_HELP}"
             ),
         );

@@ -193,7 +193,7 @@ fn what_a_file_cannot_say_is_refused_by_name() {
         ),
         (
             "listen = ''",
-            "file k.toml: `listen` cannot be ``: invalid socket address syntax",
+            "file k.toml: `listen` cannot be ``: expected ADDRESS:PORT, as in 127.0.0.1:7273, localhost:7273, or :7273 for every address of this machine",
         ),
         // A line with a password is not repeated.
         (

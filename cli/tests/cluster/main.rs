@@ -20,6 +20,7 @@ mod house;
 mod identity;
 #[cfg(feature = "failpoints")]
 mod late;
+mod listening;
 #[path = "../../../coordinator/tests/ledger/mounts.rs"]
 #[expect(dead_code, reason = "the coordinator's tests use more of it")]
 mod mounts;

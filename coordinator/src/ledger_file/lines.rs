@@ -5,6 +5,7 @@ use std::io::{self, BufRead};
 
 use kazoe_common::census::{Tally, Witness};
 
+use crate::plain_text::{self, Encoding};
 use crate::tally_text::{self, number};
 
 /// The lines with their numbers; one may be held back to be read again.
@@ -42,15 +43,20 @@ impl<R: BufRead> Lines<R> {
         io::Read::take(&mut self.reader, Self::LONGEST)
             .read_until(b'\n', &mut bytes)
             .map_err(|source| FileError::Read { line, source })?;
+        if line == 1 {
+            plain_text::unmarked(&bytes).map_err(FileError::Encoding)?;
+        }
         if bytes.pop() != Some(b'\n') {
             return Err(FileError::CutShort { line });
         }
-        self.line = String::from_utf8(bytes).map_err(|error| FileError::Field {
+        let bytes = plain_text::line(&bytes);
+        let text = std::str::from_utf8(bytes).map_err(|_| FileError::Field {
             line,
             field: "line",
-            found: String::from_utf8_lossy(error.as_bytes()).into_owned(),
+            found: String::from_utf8_lossy(bytes).into_owned(),
             expected: "UTF-8".to_owned(),
         })?;
+        self.line.push_str(text);
         Ok(self.current())
     }
 
@@ -159,6 +165,8 @@ pub enum FileError {
         /// Why.
         source: io::Error,
     },
+    /// It is text in another encoding than UTF-8.
+    Encoding(Encoding),
     /// It ends without its last line.
     CutShort {
         /// The line that is missing or not ended.
@@ -181,6 +189,7 @@ impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FileError::Read { line, source } => write!(f, "line {line}: cannot read: {source}"),
+            FileError::Encoding(encoding) => write!(f, "{encoding}"),
             FileError::CutShort { line } => write!(
                 f,
                 "line {line}: the file ends here, without its `end` line: it was cut short"
@@ -202,6 +211,7 @@ impl std::error::Error for FileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             FileError::Read { source, .. } => Some(source),
+            FileError::Encoding(encoding) => Some(encoding),
             _ => None,
         }
     }

@@ -1,15 +1,17 @@
 //! Listening.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use kazoe_proto::v1::DESCRIPTORS;
 use kazoe_proto::v1::admin_server::AdminServer;
 use kazoe_proto::v1::campaigns_server::CampaignsServer;
 use kazoe_proto::v1::work_server::WorkServer;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
@@ -32,10 +34,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long to wait when the system gives no more connections.
 const EXHAUSTED: Duration = Duration::from_millis(200);
 
-/// Serves until `leave` is over; then lends nothing more, takes what arrives, and returns.
+/// Serves all listeners until `leave` is over; then lends nothing more, takes what arrives, and returns.
 pub async fn serve(
     coordinator: Arc<Coordinator>,
-    listener: TcpListener,
+    listeners: Vec<TcpListener>,
     tls: Option<TlsAcceptor>,
     leave: impl Future<Output = ()> + Send,
 ) {
@@ -55,9 +57,9 @@ pub async fn serve(
         coordinator.leave();
     };
     let open = watch::Sender::new(());
-    // The port is closed as soon as nobody is let in any more.
+    // The ports are closed as soon as no connection is accepted any more.
     tokio::select! {
-        () = accept(&front, listener, &open) => {}
+        () = accept(&front, listeners, &open) => {}
         () = leave => {}
     }
     drop(front);
@@ -98,12 +100,12 @@ async fn routes(coordinator: &Arc<Coordinator>) -> (HealthReporter, Routes) {
 }
 
 /// Lets connections in for as long as it is polled.
-async fn accept(front: &Front, listener: TcpListener, open: &watch::Sender<()>) {
+async fn accept(front: &Front, listeners: Vec<TcpListener>, open: &watch::Sender<()>) {
     let coordinator = &front.coordinator;
     let guests = Arc::new(Guests::new(&coordinator.settings.limits));
     let mut exhausted = false;
     loop {
-        match listener.accept().await {
+        match next(&listeners).await {
             Ok((stream, peer)) => {
                 exhausted = false;
                 let guest = guests.enter(peer.ip());
@@ -122,6 +124,17 @@ async fn accept(front: &Front, listener: TcpListener, open: &watch::Sender<()>) 
             }
         }
     }
+}
+
+/// Returns the next connection of any listener.
+async fn next(listeners: &[TcpListener]) -> io::Result<(TcpStream, SocketAddr)> {
+    poll_fn(|context| {
+        let mut polled = listeners
+            .iter()
+            .map(|listener| listener.poll_accept(context));
+        polled.find(Poll::is_ready).unwrap_or(Poll::Pending)
+    })
+    .await
 }
 
 /// Whether an address is reached from this machine alone.

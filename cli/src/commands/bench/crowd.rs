@@ -8,6 +8,7 @@ use crate::bench::cluster::Crowd;
 use crate::descriptors;
 use crate::ending::{Ending, Stop};
 use crate::output::Output;
+use crate::text_file;
 
 /// Many simulated workers in one process, as 'kazoe bench cluster' starts them.
 #[derive(Debug, clap::Args)]
@@ -36,9 +37,7 @@ pub(in crate::commands) struct Args {
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
         descriptors::raise();
-        let path = self.tokens.display();
-        let tokens = std::fs::read_to_string(&self.tokens)
-            .map_err(|error| Stop::failed(format_args!("{path}: {error}")))?;
+        let tokens = text_file::read(&self.tokens)?;
         let crowd = Crowd {
             url: self.coordinator.clone(),
             from: self.from,
