@@ -7,8 +7,10 @@ mod compute;
 mod coordinator;
 mod export;
 mod health;
+mod help;
 mod import;
 mod judge;
+mod man;
 mod migrate;
 mod pace;
 mod perft;
@@ -78,7 +80,7 @@ Examples:
   kazoe judge minishogi --explain 'rbsgk/4p/5/P4/KGSBR b - 1'
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted and saved.
-'kazoe COMMAND --help' has examples of each command.";
+'kazoe COMMAND --help', or 'kazoe help COMMAND', has examples of each command; 'kazoe man' the same as manual pages.";
 
 const GUIDE: &str = "\
 kazoe counts the reachable positions of shogi-family games.
@@ -124,6 +126,8 @@ enum Command {
     Health(health::Args),
     Migrate(migrate::Args),
     Completions(completions::Args),
+    Man(man::Args),
+    Help(help::Args),
 }
 
 impl Cli {
@@ -207,6 +211,8 @@ impl Cli {
             Some(Command::Health(args)) => args.run(output),
             Some(Command::Migrate(args)) => args.run(output),
             Some(Command::Completions(args)) => args.run(output),
+            Some(Command::Man(args)) => args.run(output),
+            Some(Command::Help(args)) => args.run(),
         }
     }
 }

@@ -26,22 +26,24 @@ pub(crate) use environment::Variables;
 use key::Key;
 use layers::{Known, Layers};
 
+/// The heading of each of these flags: one of the whole group would stand over the flags after it as well.
+const HEADING: &str = "Settings";
+
 /// Where the settings come from, and whether they are only shown.
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Settings")]
 pub(crate) struct SettingsArgs {
     /// A file (TOML) with settings: each is named as its flag is. What is typed and the environment win
     /// over it.
-    #[arg(long = CONFIG, value_name = "FILE", env = CONFIG_VARIABLE)]
+    #[arg(help_heading = HEADING, long = CONFIG, value_name = "FILE", env = CONFIG_VARIABLE)]
     config: Option<PathBuf>,
 
     /// Print all settings as a file (TOML) would have them, each with where it came from and without
     /// secrets, and leave.
-    #[arg(long = PRINT)]
+    #[arg(help_heading = HEADING, long = PRINT)]
     print_config: bool,
 
     /// With --print-config: as JSON.
-    #[arg(long, requires = PRINT_ID)]
+    #[arg(help_heading = HEADING, long, requires = PRINT_ID)]
     json: bool,
 }
 
@@ -187,8 +189,8 @@ impl Settings {
     }
 }
 
-/// With the variable of each setting in the help.
-fn with_variables(command: Command) -> Command {
+/// Returns the command with the variable of each setting in its help.
+pub(crate) fn with_variables(command: Command) -> Command {
     command.mut_subcommands(|subcommand| {
         if !has_settings(&subcommand) {
             return subcommand;
