@@ -33,7 +33,7 @@ impl StoreArgs {
         SqliteLedger::open(&self.path).await.map_err(Stop::failed)
     }
 
-    /// Reads something in the database, and leaves nothing beside it.
+    /// Reads something in the database as it is now, and changes nothing.
     ///
     /// # Errors
     /// If it can't be opened, or the reader's own.
@@ -44,7 +44,7 @@ impl StoreArgs {
         let ledger = SqliteLedger::open_reader(&self.path).await;
         let ledger = ledger.map_err(Stop::failed)?;
         let looked = look(&ledger).await;
-        ledger.close().await;
+        ledger.close().await.map_err(Stop::failed)?;
         looked
     }
 

@@ -48,7 +48,7 @@
 //! assert_eq!(ledger.deliver(lease.token, &[delivery]).await?, [Verdict::Accepted]);
 //! ledger.end(lease.token).await?;
 //! assert_eq!(ledger.snapshot(&campaign.id).await?.prefix.samples, 4096);
-//! ledger.close().await;
+//! ledger.close().await?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```

@@ -113,11 +113,13 @@ impl Args {
         };
         let ledger = self.place.store.write().await?;
         let done = import(&ledger, &who, file, local::self_tests(counter)).await;
-        ledger.close().await;
-        done.map_err(|error| match error {
+        let closed = ledger.close().await;
+        let done = done.map_err(|error| match error {
             ImportError::File(error) => wrong(&self.file, &error),
             other => Stop::failed(other),
-        })
+        })?;
+        closed.map_err(Stop::failed)?;
+        Ok(done)
     }
 
     fn tell(&self, done: &Imported, output: &mut Output) -> Result<Ending, Stop> {

@@ -107,16 +107,18 @@ impl Args {
         }
         let after = ledger.snapshot(&record.id).await.map_err(Stop::failed)?;
         if !after.is_complete() {
+            ledger.close().await.map_err(Stop::failed)?;
             return Ok(self.unfinished(&record, &after, stop.order()));
         }
         let findings = Findings::gather(&ledger, record, &self.store).await?;
+        // The report says where the campaign is stored.
+        ledger.close().await.map_err(Stop::failed)?;
         let form = if self.form.json() {
             ReportForm::Json
         } else {
             ReportForm::Text
         };
         output.text(&findings.render(form))?;
-        ledger.close().await;
         Ok(Ending::Done)
     }
 

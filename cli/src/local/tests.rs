@@ -61,7 +61,7 @@ async fn stopped_resumed_and_extended_it_is_the_serial_run() {
         .await
         .unwrap()
         .unwrap();
-    ledger.close().await;
+    ledger.close().await.unwrap();
     let ledger = open(&folder).await;
     for (samples, expected) in [
         (3 * BLOCK + 7, Submitted::Existing),

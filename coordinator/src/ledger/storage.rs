@@ -34,6 +34,8 @@ pub enum StorageFault {
     Busy,
     /// It may be read, not written.
     ReadOnly,
+    /// Its file was removed, moved or replaced while it was open.
+    Displaced,
     /// It cannot be reached: a permission, a folder, a device, a network, a password.
     Unreachable,
     /// Anything else.
@@ -65,6 +67,12 @@ impl fmt::Display for StorageError {
                         f,
                         "{path} cannot be written: change its permissions or those of its folder, or \
                          choose another with --db"
+                    ),
+                    StorageFault::Displaced => write!(
+                        f,
+                        "{path} was removed, moved or replaced while it was written: put the file back, or \
+                         restore a backup, and run the same command again; what was saved is in the file \
+                         that was opened, wherever it is now"
                     ),
                     StorageFault::Unreachable => write!(
                         f,
@@ -100,7 +108,9 @@ impl fmt::Display for StorageError {
                     "the database {server} cannot be reached: check the address, that the server runs, \
                      and the role's name and password"
                 ),
-                StorageFault::Other => write!(f, "the database {server} failed"),
+                StorageFault::Displaced | StorageFault::Other => {
+                    write!(f, "the database {server} failed")
+                }
             },
         }?;
         write!(f, " ({})", self.detail)

@@ -37,7 +37,7 @@ async fn a_written_file(path: &Path) {
         .import(&campaign.id, &owner("a"), &all)
         .await
         .unwrap();
-    ledger.close().await;
+    ledger.close().await.unwrap();
 }
 
 #[tokio::test]
@@ -52,7 +52,8 @@ async fn a_second_writer_is_refused_and_readers_are_not() {
     );
     assert!(error.to_string().contains("another kazoe"), "{error}");
 
-    let reader = SqliteLedger::open_reader(&path).await.unwrap();
+    let earlier = SqliteLedger::open_reader(&path).await.unwrap();
+    let before = ledger.snapshot(&campaign.id).await.unwrap();
     let lease = ledger
         .claim(&campaign.id, &owner("a"), 3, LONG)
         .await
@@ -62,6 +63,9 @@ async fn a_second_writer_is_refused_and_readers_are_not() {
         .deliver(lease.token, &deliveries(&lease))
         .await
         .unwrap();
+    // A reader sees the ledger as it was when it opened the file.
+    assert_eq!(earlier.snapshot(&campaign.id).await.unwrap(), before);
+    let reader = SqliteLedger::open_reader(&path).await.unwrap();
     assert_eq!(
         reader.snapshot(&campaign.id).await.unwrap(),
         ledger.snapshot(&campaign.id).await.unwrap()
@@ -71,8 +75,8 @@ async fn a_second_writer_is_refused_and_readers_are_not() {
         matches!(&written, LedgerError::Storage(error) if error.fault == StorageFault::ReadOnly),
         "{written:?}"
     );
-    reader.close().await;
-    ledger.close().await;
+    reader.close().await.unwrap();
+    ledger.close().await.unwrap();
     let ledger = SqliteLedger::open(&path).await.unwrap();
     assert_sound(&ledger, &campaign).await;
 }
@@ -126,7 +130,7 @@ async fn files_of_others_stay_as_they_are() {
 async fn what_is_no_file_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let error = refusal(folder.path()).await;
-    assert!(matches!(error, OpenError::Unreachable { .. }), "{error:?}");
+    assert!(matches!(error, OpenError::NoFile { .. }), "{error:?}");
     let error = refusal(&folder.path().join("nowhere/kazoe.db")).await;
     assert!(matches!(error, OpenError::Unreachable { .. }), "{error:?}");
     let missing = SqliteLedger::open_reader(&folder.path().join("kazoe.db")).await;
@@ -274,6 +278,7 @@ async fn the_audit_sees_each_broken_invariant() {
             .await
             .unwrap();
         sqlx::query(statement).execute(&mut conn).await.unwrap();
+        let reader = SqliteLedger::open_reader(&path).await.unwrap();
         let breaches = reader.check_invariants(&id).await.unwrap();
         assert!(
             breaches.iter().any(|breach| breach.invariant == invariant),
@@ -299,7 +304,7 @@ async fn the_first_release_s_file_is_read_and_goes_on() {
     let owners = owners.unwrap();
     assert!(owners.iter().all(|one| one.estimated == one.segments));
     assert!(owners.iter().any(|one| one.core_seconds.is_none()));
-    reader.close().await;
+    reader.close().await.unwrap();
     let ledger = SqliteLedger::open(&path).await.unwrap();
     let campaigns = ledger.campaigns().await.unwrap();
     let campaign = &campaigns[0];
@@ -367,7 +372,7 @@ async fn what_was_acknowledged_survives_kill_9() {
     let path = folder.path().join("kazoe.db");
     let ledger = SqliteLedger::open(&path).await.unwrap();
     let (campaign, _) = ledger.submit(&submission(1, 120 * 4096)).await.unwrap();
-    ledger.close().await;
+    ledger.close().await.unwrap();
     let mut acknowledged = Vec::new();
     for patience in [1, 7, 3, 26, 12] {
         let mut child = Command::new(std::env::current_exe().unwrap())
@@ -401,7 +406,7 @@ async fn what_was_acknowledged_survives_kill_9() {
             0
         );
         assert_sound(&ledger, &campaign).await;
-        ledger.close().await;
+        ledger.close().await.unwrap();
     }
     let ledger = SqliteLedger::open(&path).await.unwrap();
     let id = &campaign.id;

@@ -15,6 +15,7 @@ mod postgres;
 mod postgres_faults;
 mod postgres_schema;
 mod proxy;
+mod readers;
 mod server;
 mod small_disk;
 mod sqlite;

@@ -96,7 +96,7 @@ async fn a_run_on_a_full_disk_loses_nothing_and_goes_on() {
     }
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
     assert_sound(&ledger, &campaign).await;
-    ledger.close().await;
+    ledger.close().await.unwrap();
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn a_ledger_cannot_begin_on_a_full_disk() {
     let ledger = SqliteLedger::open(&disk.database()).await.unwrap();
     let (campaign, _) = ledger.submit(&submission(1, 4096)).await.unwrap();
     assert_sound(&ledger, &campaign).await;
-    ledger.close().await;
+    ledger.close().await.unwrap();
 }
 
 #[tokio::test]
@@ -130,12 +130,12 @@ async fn a_medium_that_takes_no_writes_is_read() {
         .import(id, &owner("a"), &[delivery(0, 4096)])
         .await
         .unwrap();
-    ledger.close().await;
+    ledger.close().await.unwrap();
     disk.take_no_writes();
     let error = SqliteLedger::open(&disk.database()).await.unwrap_err();
     assert!(matches!(error, OpenError::Unreachable { .. }), "{error:?}");
     let reader = SqliteLedger::open_reader(&disk.database()).await.unwrap();
     assert!(reader.snapshot(id).await.unwrap().is_complete());
     assert_sound(&reader, &campaign).await;
-    reader.close().await;
+    reader.close().await.unwrap();
 }

@@ -7,17 +7,21 @@ mod audit;
 mod campaign_rows;
 mod claim;
 mod deliver;
+mod image;
+mod location;
 mod losses;
 mod migrate;
 mod open;
+mod open_error;
 mod operator;
 mod owners;
 mod prefix;
 mod read;
 mod results;
 mod submit;
+mod wal;
+mod writer_lock;
 
-use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +29,7 @@ use std::time::Duration;
 
 use kazoe_common::census::{Segment, Witness};
 use sqlx::{Sqlite, SqliteConnection, SqlitePool, Transaction};
+use tempfile::NamedTempFile;
 
 use super::rows::Failure;
 use crate::leasing::{Millis, Verdict};
@@ -34,9 +39,13 @@ use crate::ledger::{
     StorageFault, Submission, Submitted, Token, Who,
 };
 
-pub use open::OpenError;
+use writer_lock::{Displaced, WriterLock};
+
+pub use open_error::OpenError;
 
 /// A ledger in an SQLite file.
+///
+/// A writer has the file open; a reader has a copy of it, made when it was opened.
 #[derive(Debug)]
 pub struct SqliteLedger {
     path: PathBuf,
@@ -44,13 +53,15 @@ pub struct SqliteLedger {
     /// Whether the connection met a failure of the database. SQLite ends a transaction by itself on a
     /// full disk, and sqlx does not learn of it: such a connection is not used again.
     suspect: AtomicBool,
-    /// Held by the one writer; the operating system lets go of it however the process ends.
-    _lock: Option<File>,
+    /// Held by the one writer.
+    lock: Option<WriterLock>,
+    /// The copy that a reader reads, if it is too long for memory; removed with the ledger.
+    _copy: Option<NamedTempFile>,
 }
 
 impl SqliteLedger {
     /// Opens the file for writing, and creates it if it is missing or empty. A second writer is
-    /// refused, in this process and in any other.
+    /// refused, in this process and in any other, under this name of the file or another.
     ///
     /// # Errors
     /// Each way in which the file is not a ledger that can be written; it is unchanged then.
@@ -60,20 +71,29 @@ impl SqliteLedger {
             path: path.to_owned(),
             pool,
             suspect: AtomicBool::new(false),
-            _lock: Some(lock),
+            lock: Some(lock),
+            _copy: None,
         })
     }
 
-    /// Opens the file for reading, while another process may write.
+    /// Reads the file as it is now, while another process may write. Needs the right to read the file and
+    /// the log beside it, changes nothing, and makes no file there: a copy is read, in memory, or in a
+    /// temporary file if it is longer than 256 MiB.
     ///
     /// # Errors
     /// Each way in which the file is not a ledger that can be read.
     pub async fn open_reader(path: &Path) -> Result<Self, OpenError> {
+        Self::open_copy(path, image::IN_MEMORY).await
+    }
+
+    async fn open_copy(path: &Path, in_memory: u64) -> Result<Self, OpenError> {
+        let (pool, copy) = open::reader(path, in_memory).await?;
         Ok(SqliteLedger {
             path: path.to_owned(),
-            pool: open::reader(path).await?,
+            pool,
             suspect: AtomicBool::new(false),
-            _lock: None,
+            lock: None,
+            _copy: copy,
         })
     }
 
@@ -83,14 +103,52 @@ impl SqliteLedger {
         &self.path
     }
 
-    /// Closes the file; dropping does as much, later.
-    pub async fn close(self) {
+    /// Closes the file. Dropping does as much, later, and checks nothing.
+    ///
+    /// # Errors
+    /// [`StorageFault::Displaced`] if the path does not name the file any more that was written.
+    pub async fn close(self) -> Result<(), LedgerError> {
+        let checked = self.check_in_place().await;
         self.pool.close().await;
+        let Some(lock) = self.lock else {
+            return Ok(());
+        };
+        // Closing removes the log.
+        lock.forget_log();
+        let closed = lock.check();
+        lock.release();
+        checked?;
+        closed.map_err(|Displaced(detail)| displaced(&self.path, detail).into())
+    }
+
+    /// Checks that the path still names the file that this process writes. If not, everything that was
+    /// saved is moved from the log into the file, wherever that is: another file may have the log's
+    /// name as its own.
+    async fn check_in_place(&self) -> Result<(), LedgerError> {
+        let Some(Err(Displaced(detail))) = self.lock.as_ref().map(WriterLock::check) else {
+            return Ok(());
+        };
+        let moved = sqlx::query(
+            "-- displaced_empty_log
+             PRAGMA wal_checkpoint(TRUNCATE)",
+        )
+        .execute(&self.pool)
+        .await;
+        let detail = match moved {
+            Ok(_) => detail,
+            Err(error) => format!("{detail}; its log could not be moved into it: {error}"),
+        };
+        Err(displaced(&self.path, detail).into())
     }
 
     async fn writing(&self) -> Result<Transaction<'static, Sqlite>, Failure> {
         self.replace_suspect().await?;
-        Ok(self.pool.begin_with("BEGIN IMMEDIATE").await?)
+        self.check_in_place().await?;
+        let tx = self.pool.begin_with("BEGIN IMMEDIATE").await?;
+        if let Some(lock) = &self.lock {
+            lock.know_log();
+        }
+        Ok(tx)
     }
 
     async fn reading(&self) -> Result<Transaction<'static, Sqlite>, Failure> {
@@ -99,8 +157,13 @@ impl SqliteLedger {
     }
 
     async fn replace_suspect(&self) -> Result<(), Failure> {
+        let Some(lock) = &self.lock else {
+            // A reader's connection holds the copy.
+            return Ok(());
+        };
         if self.suspect.swap(false, Ordering::AcqRel) {
-            // Its end may fail as it did; the next one is opened anew in any case.
+            // Its end may fail as it did; the next one is opened in any case.
+            lock.forget_log();
             let _ = self.pool.acquire().await?.close().await;
         }
         Ok(())
@@ -121,6 +184,15 @@ impl SqliteLedger {
 fn code_of(error: &sqlx::Error) -> Option<u32> {
     let code = error.as_database_error()?.code()?;
     code.parse::<u32>().ok()
+}
+
+/// The error of a file that is no longer where it was opened.
+fn displaced(path: &Path, detail: String) -> StorageError {
+    StorageError {
+        place: Place::File(path.to_owned()),
+        fault: StorageFault::Displaced,
+        detail,
+    }
 }
 
 /// The error in words, by SQLite's result codes (sqlite.org/rescode.html).
