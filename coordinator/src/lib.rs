@@ -3,6 +3,7 @@
 //! The modules stand in the order in which a campaign meets them: [`leasing`] decides, [`ledger`]
 //! keeps, [`ledger_file`] carries a ledger as one text file. [`plain_text`] reads texts as editors save them,
 //! [`tally_text`] is how both write a tally,
+//! keeps, [`ledger_file`] carries a ledger as one text file, which [`output_file`] writes. [`tally_text`] is how both write a tally,
 //! [`progress`] how people are told how far it is. [`service`] does all that for callers on a network,
 //! in the words of [`wire`].
 //!
@@ -60,6 +61,8 @@ pub mod plain_text;
 pub mod tally_text;
 
 pub mod ledger;
+
+pub mod output_file;
 
 pub mod ledger_file;
 

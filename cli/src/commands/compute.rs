@@ -12,6 +12,7 @@ use kazoe_coordinator::ledger::{CampaignRecord, Ledger, SqliteLedger};
 use kazoe_coordinator::ledger_file::{
     Exported, Header, ImportError, check_self_tests, export_to_path, import as take_in,
 };
+use kazoe_coordinator::output_file::{self, OutputFile};
 use kazoe_coordinator::progress::took;
 use kazoe_worker::session::Progress as Session;
 use kazoe_worker::stop::Stop as StopRequest;
@@ -106,17 +107,15 @@ impl Args {
     }
 
     fn path(&self, header: &Header, segments: &Range<Segment>) -> Result<PathBuf, Stop> {
-        let (variant, id) = (header.campaign.variant.id, header.campaign.id());
-        let name = format!(
-            "{variant}-{id}-{}-{}.ledger.tsv",
-            segments.start, segments.end
-        );
-        let path = self.output.clone().unwrap_or_else(|| PathBuf::from(name));
-        if path == Path::new("-") || path.file_name().is_none() {
+        let named = self.output.clone();
+        let path = named.unwrap_or_else(|| name(header, segments));
+        if path == Path::new("-") || output_file::is_standard_output(&path) {
             return Err(Stop::usage(
                 "--output names a file: an interrupted part goes on from it",
             ));
         }
+        // Before anything is computed.
+        OutputFile::check(&path).map_err(at(&path))?;
         Ok(path)
     }
 
@@ -128,12 +127,19 @@ impl Args {
         path: &Path,
         output: &mut Output,
     ) -> Result<Ending, Stop> {
-        let desk = Unfinished::open(path).await?;
+        let is_stream = output_file::is_stream(path);
+        let desk = if is_stream {
+            Unfinished::open(&name(header, &segments)).await?
+        } else {
+            Unfinished::open(path).await?
+        };
         let ledger = &desk.ledger;
         let (campaign, cut) = (header.campaign.clone(), header.cut);
         let begun = local::begin(ledger, campaign, cut, &counter).await;
         let (record, _) = begun.map_err(Stop::failed)?;
-        take_up(ledger, &record, &counter, path).await?;
+        if !is_stream {
+            take_up(ledger, &record, &counter, path).await?;
+        }
         let stop = Arc::new(StopRequest::new());
         signals::ask(Arc::clone(&stop))?;
         let there = part(ledger, &record, &segments).await?;
@@ -143,7 +149,12 @@ impl Args {
         let there = part(ledger, &record, &segments).await?;
         let written = export_to_path(ledger, &record.id, path).await;
         let written = written.map_err(Stop::failed)?;
-        desk.close().await?;
+        if is_stream && there.segments < segments.end - segments.start {
+            // It can't be read back: the same command goes on from the folder.
+            desk.keep().await?;
+        } else {
+            desk.close().await?;
+        }
         self.tell(&record, &segments, there, path, written, output)
     }
 
@@ -231,6 +242,13 @@ impl Args {
     }
 }
 
+/// The name of a part's file, if the user gives none.
+fn name(header: &Header, segments: &Range<Segment>) -> PathBuf {
+    let (variant, id) = (header.campaign.variant.id, header.campaign.id());
+    let (from, to) = (segments.start, segments.end);
+    PathBuf::from(format!("{variant}-{id}-{from}-{to}.ledger.tsv"))
+}
+
 /// How much of a range is there.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
@@ -295,7 +313,8 @@ async fn take_up(
     Ok(())
 }
 
-/// What is finished while the rest is computed: a ledger in a folder beside the file.
+/// What is finished while the rest is computed: a ledger in a folder beside the file, or, for a pipe or a
+/// device, in the current folder.
 struct Unfinished {
     ledger: SqliteLedger,
     folder: PathBuf,
@@ -317,9 +336,14 @@ impl Unfinished {
         Ok(Unfinished { ledger, folder })
     }
 
+    /// The rest is computed later.
+    async fn keep(self) -> Result<(), Stop> {
+        self.ledger.close().await.map_err(Stop::failed)
+    }
+
     /// All of it is in the file.
     async fn close(self) -> Result<(), Stop> {
-        self.ledger.close().await;
+        self.ledger.close().await.map_err(Stop::failed)?;
         fs::remove_dir_all(&self.folder).map_err(at(&self.folder))
     }
 }

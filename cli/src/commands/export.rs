@@ -1,13 +1,13 @@
 //! `kazoe export`: a campaign as one text file.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap_complete::engine::ArgValueCompleter;
 use kazoe_common::census::Digest;
 use kazoe_coordinator::ledger::{CampaignRecord, SqliteLedger};
 use kazoe_coordinator::ledger_file::{ExportError, Exported, export, export_to_path};
+use kazoe_coordinator::output_file::{self, OutputFile};
 use serde_json::json;
 
 use super::import;
@@ -21,14 +21,17 @@ use crate::store;
 
 /// Write a campaign's ledger as one text file, which anyone can verify or import.
 ///
-/// It holds every finished segment's tally with its provenance and witnesses. Prints the file's name.
+/// It holds every finished segment's tally with its provenance and witnesses. Prints the file's name. A file
+/// appears whole, or the one that was there stays, and it keeps its permissions; links are followed, pipes and
+/// devices are written as they are.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   kazoe export
   kazoe export shogi --output shogi.ledger.tsv
   kazoe export shogi --coordinator http://127.0.0.1:7273
-  kazoe export --output - | gzip > minishogi.ledger.tsv.gz")]
+  kazoe export --output - | gzip > minishogi.ledger.tsv.gz
+  kazoe export --output >(gzip > minishogi.ledger.tsv.gz)")]
 pub(super) struct Args {
     /// The campaign: its id or the beginning of it, or a game [default: the newest].
     #[arg(add = ArgValueCompleter::new(ids::campaigns))]
@@ -63,7 +66,7 @@ impl Args {
         let record = store::find(ledger, self.campaign.as_deref()).await?;
         let id = &record.id;
         let path = self.path(&record);
-        if path == Path::new("-") {
+        if is_standard_output(&path) {
             export(ledger, id, output).await.map_err(stop)?;
             return Ok(());
         }
@@ -96,13 +99,12 @@ impl Args {
         output.line(path.display())
     }
 
-    /// Gets the file from a coordinator. It appears whole, and read to its last line; or what was there
-    /// stays.
+    /// Gets the file from a coordinator, and reads it to its last line before it appears.
     async fn fetch(&self, output: &mut Output) -> Result<Ending, Stop> {
         let mut office = self.place.office.open()?;
         let record = office.find(self.campaign.as_deref()).await?;
         let path = self.path(&record);
-        if path == Path::new("-") {
+        if is_standard_output(&path) {
             let write = |text: &[u8]| {
                 output
                     .write_all(text)
@@ -111,44 +113,41 @@ impl Args {
             office.export(&record.id, write).await?;
             return Ok(Ending::Done);
         }
-        let mut beside = path.clone().into_os_string();
-        beside.push(format!(".{}.part", std::process::id()));
-        let beside = PathBuf::from(beside);
-        let done = write_and_read(&mut office, &record.id, &beside).await;
-        let done = done.and_then(|done| {
-            std::fs::rename(&beside, &path).map_err(at(&path))?;
-            Ok(done)
-        });
-        if done.is_err() {
-            // There may be nothing to remove; the first error is the one to tell.
-            let _ = std::fs::remove_file(&beside);
-        }
-        self.tell(&record.id, &path, done?, output)?;
+        let mut file = OutputFile::create_staged(&path).map_err(at(&path))?;
+        let done = write_and_read(&mut office, &record.id, &mut file, &path).await?;
+        file.finish().map_err(at(&path))?;
+        self.tell(&record.id, &path, done, output)?;
         Ok(Ending::Done)
     }
 }
 
-/// Writes what a coordinator sends into a new file, and reads it from its first to its last line.
-async fn write_and_read(office: &mut Office, id: &str, path: &Path) -> Result<Exported, Stop> {
-    let mut file = BufWriter::new(File::create_new(path).map_err(at(path))?);
+/// Writes what a coordinator sends, and reads it from its first to its last line.
+async fn write_and_read(
+    office: &mut Office,
+    id: &str,
+    file: &mut OutputFile,
+    path: &Path,
+) -> Result<Exported, Stop> {
     let write = |text: &[u8]| file.write_all(text).map_err(at(path));
     office.export(id, write).await?;
-    let file = file
-        .into_inner()
-        .map_err(|error| at(path)(error.into_error()))?;
-    file.sync_all().map_err(at(path))?;
     let mut sum = Exported {
         segments: 0,
         samples: 0,
         digest: Digest::default(),
     };
-    for entry in import::open(path)? {
+    let staged = file.staged().map_err(at(path))?;
+    for entry in import::open(staged.unwrap_or(path))? {
         let entry = entry.map_err(|error| import::wrong(path, &error))?;
         sum.segments += 1;
         sum.samples += entry.samples;
         sum.digest = sum.digest.plus(entry.tally.digest);
     }
     Ok(sum)
+}
+
+/// Whether a path is written to as `-` is, and its name not printed behind.
+fn is_standard_output(path: &Path) -> bool {
+    path == Path::new("-") || output_file::is_standard_output(path)
 }
 
 /// What went wrong with a file, with its name.

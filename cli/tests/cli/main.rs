@@ -17,6 +17,7 @@ mod help;
 mod known_cases;
 mod ledgers;
 mod older;
+mod output_files;
 mod parts;
 mod pasted;
 mod readers;

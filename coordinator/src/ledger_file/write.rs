@@ -1,8 +1,7 @@
 //! Writing a ledger file.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use kazoe_common::census::{Digest, PopulationName, Segment, Witness};
@@ -10,6 +9,7 @@ use kazoe_common::population::{Candidates, CandidatesError};
 
 use super::{MAGIC, date};
 use crate::ledger::{CampaignRecord, Ledger, LedgerError};
+use crate::output_file::OutputFile;
 use crate::tally_text;
 
 /// Segments read at a time: what bounds the memory.
@@ -173,52 +173,28 @@ fn write_witness(witness: &Witness, out: &mut Vec<u8>) -> io::Result<()> {
     }
 }
 
-/// Writes to a path: the file appears whole, or what was there stays.
+/// Writes to a path: a regular file appears whole, or what was there stays; a pipe or a device is written
+/// ([`OutputFile`]).
 ///
 /// # Errors
-/// As [`export`]; nothing new is at the path then.
+/// As [`export`], and [`ExportError::Path`].
 pub async fn export_to_path<L: Ledger>(
     ledger: &L,
     id: &str,
     path: &Path,
 ) -> Result<Exported, ExportError> {
-    let beside = beside(path);
-    let written = write_and_move(ledger, id, &beside, path).await;
-    if written.is_err() {
-        // There may be nothing to remove; the first error is the one to tell.
-        let _ = fs::remove_file(&beside);
+    let at_path = |source| ExportError::Path {
+        path: path.to_owned(),
+        source,
+    };
+    // An unknown campaign opens no pipe.
+    let mut pages = Pages::of(ledger, id).await?;
+    let mut file = OutputFile::create(path).map_err(at_path)?;
+    while let Some(page) = pages.next().await? {
+        file.write_all(&page).map_err(at_path)?;
     }
-    written
-}
-
-async fn write_and_move<L: Ledger>(
-    ledger: &L,
-    id: &str,
-    beside: &Path,
-    path: &Path,
-) -> Result<Exported, ExportError> {
-    let at = |path: &Path| {
-        let path = path.to_owned();
-        move |source| ExportError::Path { path, source }
-    };
-    let mut out = BufWriter::new(File::create_new(beside).map_err(at(beside))?);
-    let sum = match export(ledger, id, &mut out).await {
-        Err(ExportError::Write(source)) => return Err(at(path)(source)),
-        other => other?,
-    };
-    let file = out
-        .into_inner()
-        .map_err(|error| at(path)(error.into_error()))?;
-    file.sync_all().map_err(at(path))?;
-    fs::rename(beside, path).map_err(at(path))?;
-    Ok(sum)
-}
-
-/// In the same folder, so that the move is one step.
-fn beside(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    path.with_file_name(name)
+    file.finish().map_err(at_path)?;
+    Ok(pages.sum)
 }
 
 async fn write_header<L: Ledger>(

@@ -76,7 +76,12 @@ async fn blocks_nothing(ledger: &impl Ledger) {
 async fn in_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kazoe.db");
-    SqliteLedger::open(&path).await.unwrap().close().await.unwrap();
+    SqliteLedger::open(&path)
+        .await
+        .unwrap()
+        .close()
+        .await
+        .unwrap();
     let url = format!("sqlite:{}", path.display());
     let mut conn = SqliteConnection::connect(&url).await.unwrap();
     for row in [of_a_later_design(), same_identity()] {
