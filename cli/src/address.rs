@@ -115,6 +115,12 @@ pub(crate) fn url(text: &str, has_authority: bool) -> String {
         return String::new();
     }
     let (host, port) = split(text);
+    // As a coordinator is told to listen: at every address of this machine.
+    let host = if host.is_empty() || host == "*" {
+        "localhost"
+    } else {
+        host
+    };
     let host = if host.parse::<Ipv6Addr>().is_ok() {
         format!("[{host}]")
     } else {
@@ -164,7 +170,7 @@ fn is_name(host: &str) -> bool {
 fn is_here(host: &str) -> bool {
     let address = bare(host).parse::<IpAddr>();
     address.map_or(host.eq_ignore_ascii_case("localhost"), |address| {
-        address.is_loopback()
+        address.is_loopback() || address.is_unspecified()
     })
 }
 
@@ -238,6 +244,9 @@ mod tests {
             ("127.0.0.2", "http://127.0.0.2:7273"),
             ("[::1]:1", "http://[::1]:1"),
             ("::1", "http://[::1]:7273"),
+            (":1", "http://localhost:1"),
+            ("*:1", "http://localhost:1"),
+            ("0.0.0.0:1", "http://0.0.0.0:1"),
             ("10.0.0.5:1", "https://10.0.0.5:1"),
             ("2001:db8::1", "https://[2001:db8::1]:7273"),
             ("localhost.example:1", "https://localhost.example:1"),

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use crate::pasted;
 
-/// The units, each with its milliseconds; a unit that ends another one stands behind it.
-const UNITS: [(&str, f64); 5] = [
-    ("ms", 1.0),
-    ("s", 1e3),
-    ("m", 60e3),
-    ("h", 3_600e3),
-    ("d", 86_400e3),
+/// The units, by their names, each with its milliseconds.
+const UNITS: [(&[&str], f64); 5] = [
+    (&["ms"], 1.0),
+    (&["s", "sec", "second", "seconds"], 1e3),
+    (&["m", "min", "minute", "minutes"], 60e3),
+    (&["h", "hour", "hours"], 3_600e3),
+    (&["d", "day", "days"], 86_400e3),
 ];
 
 /// Reads a time of at least a millisecond, for clap.
@@ -20,9 +20,11 @@ const UNITS: [(&str, f64); 5] = [
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let expected = || "expected a time, as in 500ms, 20s, 2m, 6h or 2d".to_owned();
     let text = pasted::ascii(text).trim().to_ascii_lowercase();
-    let (number, scale) = UNITS
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = &text[number.len()..];
+    let (_, scale) = UNITS
         .into_iter()
-        .find_map(|(unit, scale)| text.strip_suffix(unit).map(|number| (number, scale)))
+        .find(|(names, _)| names.contains(&unit))
         .ok_or_else(expected)?;
     let number = number.trim_end();
     let plain = |c: char| c.is_ascii_digit() || c == '.';
@@ -68,6 +70,11 @@ mod tests {
             ("20 s", 20_000),
             ("20S\r", 20_000),
             ("2M", 120_000),
+            ("2min", 120_000),
+            ("1 minute", 60_000),
+            ("1.5 hours", 5_400_000),
+            ("3 days", 259_200_000),
+            ("30 sec", 30_000),
             ("２０ｓ", 20_000),
         ] {
             assert_eq!(parse(text), Ok(Duration::from_millis(millis)), "{text}");
@@ -83,6 +90,9 @@ mod tests {
             "1..2s",
             "9999999999d",
             "5y",
+            "5 parsecs",
+            "1h30m",
+            "minutes",
         ] {
             assert!(parse(text).is_err(), "{text}");
         }

@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::ending::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output};
 use crate::position;
+use crate::quantity;
 use crate::variant;
 
 /// Count the sequences of legal moves of a length.
@@ -27,6 +28,7 @@ pub(super) struct Args {
     variant: &'static Variant,
 
     /// How many moves.
+    #[arg(value_parser = quantity::narrow::<u32>)]
     depth: u32,
 
     /// Where to begin, in quotes; the initial position if it is left out.
