@@ -14,7 +14,7 @@ use kazoe_common::census::{Campaign, Witness};
 use kazoe_common::estimate::{Report, two_proportion_z};
 use kazoe_common::population::Candidates;
 use kazoe_coordinator::ledger::{
-    BuildShare, CampaignRecord, Ledger, OwnerShare, Snapshot, SqliteLedger,
+    BuildShare, CampaignRecord, Ledger, OwnerShare, Pace, Snapshot, SqliteLedger,
 };
 
 use crate::ending::Stop;
@@ -138,6 +138,10 @@ impl Findings {
         if self.snapshot.is_complete() {
             let more = self.record.cut.samples.checked_mul(10);
             self.home.command(campaign, more)
+        } else if let (Home::Coordinator(url), Pace::Paused | Pace::Cancelled) =
+            (&self.home, self.record.pace)
+        {
+            format!("kazoe resume {} --coordinator {url}", self.record.id)
         } else {
             self.home.command(campaign, Some(self.record.cut.samples))
         }

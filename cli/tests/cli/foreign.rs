@@ -175,3 +175,38 @@ fn a_tally_of_an_unknown_design_hides_its_own_campaign_alone() {
     }
     assert_eq!(place.kazoe(&["report"]).code, Some(0));
 }
+
+#[test]
+fn a_ledger_file_of_another_build_says_what_is_needed() {
+    let place = Place::new();
+    let ran = place.kazoe(&["run", "--samples", "4k"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let file = place.kazoe(&["export"]).stdout;
+    let text = std::fs::read_to_string(place.0.path().join(file.trim())).unwrap();
+    for (line, known, what, name) in [
+        (3, "variant\tminishogi", "variant", "chushogi"),
+        (4, "population\tcandidates", "population", "endgames"),
+        (6, "design\tplain", "design", "weighed"),
+    ] {
+        let odd = text.replace(known, &format!("{what}\t{name}"));
+        std::fs::write(place.0.path().join("odd.ledger.tsv"), odd).unwrap();
+        let words = format!(
+            "error: odd.ledger.tsv: line {line}, field `{what}`: `{name}`, expected a {what} that this build \
+             knows: another build wrote the file; use that one, or a later one"
+        );
+        for command in [
+            &["verify", "odd.ledger.tsv"][..],
+            &["import", "odd.ledger.tsv"],
+            &[
+                "compute",
+                "odd.ledger.tsv",
+                "--segments",
+                "0..1",
+                "-o",
+                "part.tsv",
+            ],
+        ] {
+            place.kazoe(command).refused(1, &words);
+        }
+    }
+}

@@ -1,5 +1,8 @@
 //! Campaigns of another build in a coordinator's database.
 
+use kazoe_proto::work::{Notice, Report, StopReason};
+
+use crate::by_hand::{Hand, computed};
 use crate::house::{House, Process, until};
 use crate::server::Server;
 
@@ -213,4 +216,54 @@ async fn a_tally_of_an_unknown_design_hides_its_own_campaign_alone() {
         "{}",
         coordinator.log()
     );
+}
+
+/// A coordinator of that build lent it; this one takes nothing of it, and the worker goes on with other work.
+#[tokio::test]
+async fn a_worker_drops_a_lease_of_a_campaign_of_another_build() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let coordinator = house.coordinator();
+    let run = ["minishogi", "--samples", "100k", "--segment", "4"];
+    let lost = house.ask(&[&["submit"], run.as_slice()].concat());
+    let mut hand = Hand::join(&house, "a").await;
+    let lease = hand.claim().await.unwrap();
+    let mut admin = house.database.admin().await;
+    sqlx::query("UPDATE campaigns SET design = 'weighed'")
+        .execute(&mut admin)
+        .await
+        .unwrap();
+    let run = [
+        "minishogi",
+        "--samples",
+        "100k",
+        "--segment",
+        "4",
+        "--seed",
+        "2",
+    ];
+    let id = house.ask(&[&["submit"], run.as_slice()].concat());
+    let id = id.trim();
+
+    let finished = Report::Finished(computed(&lease));
+    let said = hand.say(&lease, &finished).await.unwrap();
+    assert_eq!(said, Some(Notice::Stop(StopReason::NotHeld)));
+    assert_eq!(hand.say(&lease, &Report::Done).await.unwrap(), None);
+    let next = hand.claim().await.unwrap();
+    assert_eq!(next.campaign.id(), id);
+    let said = hand
+        .say(&next, &Report::Finished(computed(&next)))
+        .await
+        .unwrap();
+    assert!(matches!(said, Some(Notice::Acknowledged(_))), "{said:?}");
+    assert!(
+        coordinator.log().contains(lost.trim()),
+        "{}",
+        coordinator.log()
+    );
+
+    let _worker = house.worker("b", &[]);
+    assert_eq!(hand.say(&next, &Report::Done).await.unwrap(), None);
+    house.ask(&["watch", id]);
+    house.assert_counted(id, &run).await;
 }

@@ -3,6 +3,8 @@
 
 use std::process::Output;
 
+use kazoe_coordinator::ledger::Ledger;
+
 use crate::house::{House, Process, accepted, until};
 use crate::server::Server;
 
@@ -259,4 +261,67 @@ async fn a_priority_is_changed_by_an_operator_alone() {
     assert_eq!(once.wait(), Some(0), "{}", once.log());
     until(|| house.json(&["campaigns"])[1]["accepted_samples"] != 0);
     assert_eq!(accepted(&house), 0);
+}
+
+/// What only an operator can bring on is said once, with the command.
+#[tokio::test]
+async fn watch_says_what_a_stalled_campaign_waits_for() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let _coordinator = house.coordinator();
+    let id = submitted(&house);
+    complete(&house);
+    let ledger = house.database.ledger().await;
+    for segment in [1, 3] {
+        assert!(
+            ledger
+                .retract(&id, segment, "test", "a test")
+                .await
+                .unwrap()
+        );
+        assert!(
+            ledger
+                .set_aside(&id, segment, "test", "a test")
+                .await
+                .unwrap()
+        );
+    }
+    let mut watch = watcher(&house, &id);
+    watch.wait_for("waits for 2 segments set aside");
+    assert!(watch.log().contains(&format!("`kazoe retry {id} SEGMENT`")));
+    // A stalled campaign is none that is complete.
+    house.ask(&["cancel", &id]);
+    assert_eq!(watch.wait(), Some(1), "{}", watch.log());
+    house.ask(&["resume", &id]);
+    let mut watch = watcher(&house, &id);
+    watch.wait_for("waits for 2 segments set aside");
+    for segment in ["1", "3"] {
+        house.ask(&["retry", &id, segment]);
+    }
+    let _worker = house.worker("b", &[]);
+    assert_eq!(watch.wait(), Some(0), "{}", watch.log());
+}
+
+/// The report of a campaign that stands still says how it goes on.
+#[tokio::test]
+async fn a_report_s_next_command_resumes() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let _coordinator = house.coordinator();
+    let id = submitted(&house);
+    let next = |house: &House<'_>| {
+        let report = house.ask(&["report", &id]);
+        let line = report
+            .lines()
+            .find(|line| line.starts_with("next"))
+            .unwrap();
+        line.split_once(' ').unwrap().1.trim().to_owned()
+    };
+    assert!(next(&house).starts_with("kazoe submit minishogi"));
+    for order in ["pause", "cancel"] {
+        house.ask(&["resume", &id]);
+        house.ask(&[order, &id]);
+        let expected = format!("kazoe resume {id} --coordinator {}", house.url);
+        assert_eq!(next(&house), expected, "{order}");
+    }
 }

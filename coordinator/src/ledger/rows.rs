@@ -220,11 +220,11 @@ fn interpret(row: &CampaignRow) -> Result<CampaignRecord, String> {
 }
 
 /// A row of `self_tests`: block, tally.
-pub(super) fn self_test((block, tally): (i64, String)) -> Result<SelfTest, Failure> {
+pub(super) fn self_test(id: &str, (block, tally): (i64, String)) -> Result<SelfTest, Failure> {
     Ok(SelfTest {
         block: from_row(block)?,
         tally: tally_text::parse(&tally)
-            .map_err(|error| LedgerError::Row(format!("a self-test: {error}")))?,
+            .map_err(|error| LedgerError::Row(format!("a self-test of campaign {id}: {error}")))?,
     })
 }
 

@@ -57,12 +57,17 @@ pub(super) fn header<R: BufRead>(lines: &mut Lines<R>) -> Result<Header, FileErr
             found: found.clone(),
             expected: expected.to_owned(),
         };
+    let unknown = |what: &'static str, name: &(u64, String)| {
+        let known = format!(
+            "a {what} that this build knows: another build wrote the file; use that one, or a later one"
+        );
+        wrong(what, name, &known)
+    };
     let campaign = Campaign {
-        variant: Variant::by_id(&variant.1)
-            .ok_or_else(|| wrong("variant", &variant, "a variant that this build knows"))?,
+        variant: Variant::by_id(&variant.1).ok_or_else(|| unknown("variant", &variant))?,
         population: PopulationName::by_name(&population.1)
-            .ok_or_else(|| wrong("population", &population, "candidates"))?,
-        design: Design::by_name(&design.1).ok_or_else(|| wrong("design", &design, "plain"))?,
+            .ok_or_else(|| unknown("population", &population))?,
+        design: Design::by_name(&design.1).ok_or_else(|| unknown("design", &design))?,
         seed: number(&seed.1).ok_or_else(|| wrong("seed", &seed, "an unsigned 64-bit number"))?,
         cap: match cap.1.as_str() {
             "none" => None,

@@ -123,7 +123,7 @@ async fn newest_checkpoint(conn: &mut PgConnection, id: &str) -> Result<Prefix, 
         samples: segments * from_row(blocks)? * kazoe_common::census::BLOCK,
         set_aside_samples: from_row(set_aside)?,
         tally: tally_text::parse(&tally)
-            .map_err(|error| LedgerError::Row(format!("a checkpoint: {error}")))?,
+            .map_err(|error| LedgerError::Row(format!("a checkpoint of campaign {id}: {error}")))?,
     })
 }
 

@@ -72,6 +72,6 @@ pub(super) async fn self_tests(
     .fetch_all(conn)
     .await?
     .into_iter()
-    .map(rows::self_test)
+    .map(|row| rows::self_test(id, row))
     .collect()
 }
