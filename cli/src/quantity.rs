@@ -48,6 +48,22 @@ impl fmt::Display for QuantityError {
 
 impl std::error::Error for QuantityError {}
 
+/// Reads a whole number, -2^63 to 2^63 - 1, as [`parse`] does, with a sign if there is one.
+///
+/// # Errors
+/// If the text is anything else; it is never rounded.
+pub(crate) fn signed(text: &str) -> Result<i64, String> {
+    let text = pasted::ascii(text);
+    let text = text.trim();
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let size = parse(digits).map_err(|error| error.to_string())?;
+    i64::try_from(sign * i128::from(size))
+        .map_err(|_| "the number is outside -2^63 to 2^63 - 1".to_owned())
+}
+
 /// Reads a whole number, 0 to 2^64 - 1: digits that `_` may separate, or commas or spaces in groups of three, a
 /// decimal fraction, and a power of ten as `e9` or as one of the letters k, M, G (or B) and T, small or capital.
 ///
@@ -215,6 +231,31 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn signed_numbers_reach_both_ends() {
+        for (text, number) in [
+            ("0", 0),
+            ("-1", -1),
+            ("+7", 7),
+            (" -1k", -1000),
+            ("-9223372036854775808", i64::MIN),
+            ("9_223_372_036_854_775_807", i64::MAX),
+        ] {
+            assert_eq!(signed(text), Ok(number), "{text}");
+        }
+        for text in [
+            "",
+            "-",
+            "--1",
+            "high",
+            "1.5",
+            "9223372036854775808",
+            "-9223372036854775809",
+        ] {
+            assert!(signed(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn quantities_are_exact() {

@@ -10,7 +10,7 @@ use crate::completion::ids;
 use crate::ending::{Ending, Stop};
 use crate::office::OfficeArgs;
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
-use crate::store;
+use crate::{quantity, store};
 
 /// Change a campaign's priority: a worker that asks for work gets it of the campaign with the highest one.
 ///
@@ -28,7 +28,7 @@ pub(super) struct Args {
     campaign: String,
 
     /// The priority, -2^63 to 2^63 - 1; a campaign begins with 0 if its submission says nothing else.
-    #[arg(value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_name = "N", value_parser = quantity::signed, allow_negative_numbers = true)]
     priority: i64,
 
     #[command(flatten)]

@@ -179,8 +179,9 @@ impl Args {
         }
         if record.cut.segment_blocks != blocks {
             tell(format_args!(
-                "Its segments have {}; that was fixed when it began.",
-                counted(record.cut.segment_blocks, "block")
+                "Its segments have {}, not {}; that was fixed when it began.",
+                counted(record.cut.segment_blocks, "block"),
+                grouped(blocks)
             ));
         }
         Ok((record, snapshot))

@@ -50,7 +50,7 @@ pub(super) struct Args {
     cap: Option<u64>,
 
     /// Higher ones are served first; `kazoe priority` changes it later [default: 0].
-    #[arg(long, value_name = "P", allow_hyphen_values = true)]
+    #[arg(long, value_name = "P", value_parser = quantity::signed, allow_hyphen_values = true)]
     priority: Option<i64>,
 
     /// Wait until it is complete, and print the report.

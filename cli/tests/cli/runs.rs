@@ -215,7 +215,7 @@ fn more_samples_extend_and_fewer_are_among_those_that_are_there() {
     assert!(
         other
             .stderr
-            .ends_with("Its segments have 1 block; that was fixed when it began.\n"),
+            .ends_with("Its segments have 1 block, not 7; that was fixed when it began.\n"),
         "{}",
         other.stderr
     );
