@@ -145,6 +145,13 @@ impl Office {
     pub(crate) fn refused(&self, status: &Status) -> Stop {
         let (url, words) = (&self.url, status.message());
         match status.code() {
+            // What TLS says of an answer that is none of its own.
+            Code::Unavailable | Code::Unknown if words.contains("InvalidContentType") => {
+                Stop::failed(format_args!(
+                    "the coordinator {url} does not speak TLS: if the network is your own, write its address with \
+                     http://"
+                ))
+            }
             Code::Unavailable | Code::Unknown => Stop::failed(format_args!(
                 "the coordinator {url} does not answer ({words}): check the address, and that it runs"
             )),

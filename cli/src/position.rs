@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use kazoe_common::game::{Position, Rules, Variant};
 
 use crate::ending::Stop;
+use crate::quantity::counted;
 use crate::{pasted, variant};
 
 /// Refuses arguments that look like an SFEN that was not put in quotes.
@@ -157,7 +158,12 @@ impl Games {
                 format!("{id} has {height} and {width}")
             });
             let known = known.collect::<Vec<_>>().join(", ");
-            format!("no known game has a board of {height} ranks and {width} files: {known}")
+            let size = [
+                counted(height as u64, "rank"),
+                counted(width as u64, "file"),
+            ]
+            .join(" and ");
+            format!("no known game has a board of {size}: {known}")
         })
     }
 }
@@ -276,6 +282,11 @@ mod tests {
         assert_eq!(
             of("3/3/3"),
             Err("no known game has a board of 3 ranks and 3 files: shogi has 9 and 9, minishogi has 5 and 5".to_owned())
+        );
+        assert!(
+            of("l")
+                .unwrap_err()
+                .contains("a board of 1 rank and 1 file:")
         );
         assert!(of("").is_err() && of("startpos").is_err());
     }

@@ -2,7 +2,10 @@
 //! separators, and characters of a Japanese keyboard.
 
 use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
 use std::path::Path;
+use std::thread;
 
 use tempfile::TempDir;
 
@@ -395,6 +398,20 @@ fn a_coordinators_address_may_lack_its_scheme_and_port() {
         let said = format!("error: the coordinator {url} does not answer");
         assert!(ran.stderr.starts_with(&said), "{address}: {}", ran.stderr);
     }
+    // One that answers in the clear where TLS was meant is said to.
+    let clear = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}", clear.local_addr().unwrap());
+    thread::spawn(move || {
+        for mut stream in clear.incoming().flatten() {
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    kazoe(&["health", "--coordinator", &url]).refused(
+        1,
+        &format!(
+            "error: the coordinator {url} does not speak TLS: if the network is your own, write its address with http://"
+        ),
+    );
     let ran = kazoe(&["health", "--coordinator", "me:hush@kazoe.invalid:1"]);
     assert_eq!(ran.code, Some(2));
     assert!(!ran.stderr.contains("hush"), "{}", ran.stderr);
