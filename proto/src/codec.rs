@@ -40,6 +40,12 @@ where
     }
 }
 
+/// Whether a message of this name is what a caller sends. A wrong one is the caller's fault; a wrong answer,
+/// which a client decodes, is the coordinator's.
+fn is_request(name: &str) -> bool {
+    name.ends_with("Request") || name == "CampaignRef"
+}
+
 /// Reads `U`.
 #[derive(Debug)]
 pub struct CarefulDecoder<U>(ProstDecoder<U>);
@@ -55,10 +61,49 @@ impl<U: Message + Name + Default> Decoder for CarefulDecoder<U> {
                 "the message's lists have more elements than one of its length can have",
             ));
         }
-        self.0.decode(bytes)
+        let decoded = self.0.decode(bytes);
+        if !is_request(U::NAME) {
+            return decoded;
+        }
+        decoded.map_err(|status| {
+            Status::invalid_argument(format!(
+                "the message is no {} of {}: {}",
+                U::NAME,
+                U::PACKAGE,
+                status.message()
+            ))
+        })
     }
 
     fn buffer_settings(&self) -> BufferSettings {
         self.0.buffer_settings()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_request;
+
+    #[test]
+    fn what_callers_send_is_known_by_its_name() {
+        let files = [
+            include_str!("../kazoe/v1/admin.proto"),
+            include_str!("../kazoe/v1/campaigns.proto"),
+            include_str!("../kazoe/v1/work.proto"),
+        ];
+        let mut methods = 0;
+        for line in files.into_iter().flat_map(str::lines) {
+            let Some(method) = line.trim().strip_prefix("rpc ") else {
+                continue;
+            };
+            let names: Vec<&str> = method
+                .split(['(', ')'])
+                .map(|part| part.trim_start_matches("stream "))
+                .collect();
+            assert!(is_request(names[1]), "{line}");
+            assert!(!is_request(names[3]), "{line}");
+            methods += 1;
+        }
+        assert!(methods > 20, "{methods}");
     }
 }

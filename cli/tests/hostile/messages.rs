@@ -84,7 +84,11 @@ async fn messages_that_are_too_large_are_refused_by_their_first_bytes() {
         let headers = [("authorization", other.as_str())];
         let message = framed(false, 100_000, &[0; 100_000]);
         let answer = raw.call(DELIVER, &headers, [message]).await.unwrap();
-        assert_eq!(answer.code, Some(Code::Internal as i32), "{answer:?}");
+        assert_eq!(
+            answer.code,
+            Some(Code::InvalidArgument as i32),
+            "{answer:?}"
+        );
         drop(all);
     })
     .await;
@@ -210,4 +214,56 @@ async fn lists_of_nothing_are_refused_before_they_are_decoded() {
         calls.more(MANY).await;
     })
     .await;
+}
+
+/// Bytes that are no message: a field that ends before its length, one of another wire type, a key without
+/// end, a group that is never closed, and text that is no UTF-8.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn messages_that_do_not_decode_are_invalid_arguments() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let coordinator = house.coordinator();
+    let worker = bearer(&house, "c");
+    let operator = bearer(&house, "operator");
+    let wrong: [&[u8]; 4] = [b"\x0a\xff", &[0xff; 11], b"\x0b\x0a", b"\x0a\x02\xff\xfe"];
+    let calls = [
+        (JOIN, &worker),
+        (CLAIM, &worker),
+        (DELIVER, &worker),
+        ("/kazoe.v1.Campaigns/Submit", &operator),
+        ("/kazoe.v1.Campaigns/Watch", &operator),
+        ("/kazoe.v1.Campaigns/Report", &operator),
+        ("/kazoe.v1.Campaigns/Export", &operator),
+        (IMPORT, &operator),
+        ("/kazoe.v1.Admin/Purge", &operator),
+        ("/kazoe.v1.Admin/CreateToken", &operator),
+        ("/grpc.health.v1.Health/Check", &worker),
+        ("/grpc.health.v1.Health/Watch", &worker),
+    ];
+    let mut raw = Raw::connect(&house).await;
+    for (path, token) in calls {
+        let headers = [("authorization", token.as_str())];
+        for bytes in wrong {
+            // A join's first field is a number, and of that wire type the last one is none.
+            let answer = raw.call(path, &headers, [framed(false, bytes.len(), bytes)]);
+            let answer = answer.await.unwrap();
+            let code = Some(Code::InvalidArgument as i32);
+            assert_eq!(answer.code, code, "{path} {bytes:?}: {answer:?}");
+        }
+        // A message that ends too early, one that is no gRPC, and none at all where there must be one.
+        let mut bodies = vec![framed(false, 9, b"x"), Bytes::from_static(b"{\"id\": 1}")];
+        if path != DELIVER {
+            bodies.push(Bytes::new());
+        }
+        for body in bodies {
+            let answer = raw.call(path, &headers, [body.clone()]).await.unwrap();
+            let code = Some(Code::InvalidArgument as i32);
+            assert_eq!(answer.code, code, "{path} {body:?}: {answer:?}");
+        }
+    }
+    assert!(
+        !coordinator.log().contains("panicked"),
+        "{}",
+        coordinator.log()
+    );
 }

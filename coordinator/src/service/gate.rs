@@ -140,8 +140,15 @@ impl Gate {
         })?;
         let Ok(response) = answer;
         drop(taken);
-        let code = Status::from_header_map(response.headers()).map(|status| status.code());
-        code.into_iter().for_each(|code| self.note(code));
+        let status = Status::from_header_map(response.headers());
+        if let Some(status) = status {
+            self.note(status.code());
+            // The services of gRPC's own decode with a codec that calls a wrong message an internal error.
+            if matches!(kind, Kind::Health | Kind::Open) && status.code() == Code::Internal {
+                let refused = Status::invalid_argument(status.message());
+                return Ok((refused.into_http(), seat));
+            }
+        }
         Ok((response, seat))
     }
 

@@ -88,6 +88,7 @@ pub(super) struct Intake<B> {
     /// How much of the message is still to come.
     left: usize,
     messages: usize,
+    ended: bool,
     deadline: Option<Pin<Box<Sleep>>>,
     /// A large message has begun, for which there must be room before more of it is read.
     large: Option<usize>,
@@ -113,6 +114,7 @@ impl<B> Intake<B> {
             prefixed: 0,
             left: 0,
             messages: 0,
+            ended: false,
             // Of a stream nobody knows when it will say something.
             deadline: (!ration.stream).then(|| Box::pin(sleep(within))),
             large: None,
@@ -162,6 +164,11 @@ impl<B> Intake<B> {
     /// A prefix is whole: whether its message may come.
     fn begin(&mut self) -> Result<(), Status> {
         let [compressed, length @ ..] = self.prefix;
+        if compressed > 1 {
+            return Err(Status::invalid_argument(format!(
+                "a message begins with 0 or 1 and its length, not with {compressed}: that is not gRPC"
+            )));
+        }
         if compressed != 0 {
             // Before anything is inflated: it could become any size.
             return Err(Status::unimplemented(
@@ -177,6 +184,27 @@ impl<B> Intake<B> {
         }
         self.left = length;
         self.large = (length > SMALL).then_some(length);
+        Ok(())
+    }
+
+    /// Whether the body may end here.
+    fn end(&self) -> Result<(), Status> {
+        if self.prefixed == PREFIX {
+            return Err(Status::invalid_argument(format!(
+                "the message ends {} bytes before its length is reached",
+                self.left
+            )));
+        }
+        if self.prefixed > 0 {
+            return Err(Status::invalid_argument(
+                "the message ends before it says its length",
+            ));
+        }
+        if self.messages == 0 && !self.ration.stream {
+            return Err(Status::invalid_argument(
+                "this call takes one message, and none came",
+            ));
+        }
         Ok(())
     }
 
@@ -228,13 +256,19 @@ where
         if let Err(status) = ready!(this.poll_room(cx)) {
             return Poll::Ready(Some(Err(status)));
         }
+        if this.ended {
+            return Poll::Ready(None);
+        }
         let frame = match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
             Some(Ok(frame)) => frame,
             // The caller has gone, or spoke no HTTP.
             Some(Err(error)) => {
                 return Poll::Ready(Some(Err(Status::cancelled(error.to_string()))));
             }
-            None => return Poll::Ready(None),
+            None => {
+                this.ended = true;
+                return Poll::Ready(this.end().err().map(Err));
+            }
         };
         if let Some(bytes) = frame.data_ref()
             && let Err(status) = this.follow(bytes)
@@ -244,8 +278,9 @@ where
         Poll::Ready(Some(Ok(frame)))
     }
 
+    // A body that ended too early still has a refusal to say.
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.ended
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -333,6 +368,29 @@ mod tests {
         let (mut two, room) = intake(&two, 2, 3, false);
         let refused = read(&mut two, &room).unwrap_err();
         assert_eq!(refused.code(), tonic::Code::InvalidArgument);
+    }
+
+    #[tokio::test]
+    async fn what_ends_too_early_or_is_not_grpc_is_an_invalid_argument() {
+        for (bytes, stream, words) in [
+            (&[][..], false, "none came"),
+            (&[0, 0, 0], false, "before it says its length"),
+            (&[0, 0, 0, 0, 9, 1], false, "8 bytes before"),
+            (&[0, 0, 0, 0, 9], true, "9 bytes before"),
+            (&[2, 0, 0, 0, 0], true, "not gRPC"),
+            (b"{\"campaign\": \"x\"}", false, "not gRPC"),
+        ] {
+            for size in [1, 100] {
+                let (mut short, room) = intake(bytes, size, 100, stream);
+                let refused = read(&mut short, &room).unwrap_err();
+                assert_eq!(refused.code(), tonic::Code::InvalidArgument, "{bytes:?}");
+                assert!(refused.message().contains(words), "{refused:?}");
+            }
+        }
+        let (mut none, room) = intake(&[], 1, 100, true);
+        assert_eq!(read(&mut none, &room).unwrap(), (0, 0));
+        let (mut empty, room) = intake(&message(0), 1, 100, false);
+        assert_eq!(read(&mut empty, &room).unwrap(), (5, 0));
     }
 
     #[tokio::test]
