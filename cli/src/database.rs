@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use kazoe_coordinator::ledger::PostgresLedger;
 
 use crate::ending::Stop;
-use crate::{pasted, text_file};
+use crate::{pasted, secrets, text_file};
 
 /// Which database on PostgreSQL.
 #[derive(Clone, Debug, clap::Args)]
@@ -102,6 +102,7 @@ impl fmt::Debug for Secret {
 pub(crate) fn first_line(path: &Path) -> Result<String, Stop> {
     let name = path.display();
     let text = text_file::read(path)?;
+    secrets::warn_if_readable(path);
     let text = pasted::ascii(&text);
     match text.lines().next().map(str::trim) {
         Some(line) if !line.is_empty() => Ok(line.to_owned()),

@@ -31,6 +31,7 @@ mod limits;
 mod logging;
 mod names;
 mod progress;
+mod secrets;
 mod settings;
 mod signals;
 

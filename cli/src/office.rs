@@ -1,6 +1,6 @@
 //! A coordinator as commands see it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kazoe_coordinator::ledger::{CampaignRecord, Listed, Snapshot, Submitted};
@@ -8,7 +8,7 @@ use kazoe_coordinator::wire;
 use kazoe_proto::v1::admin_client::AdminClient;
 use kazoe_proto::v1::campaigns_client::CampaignsClient;
 use kazoe_proto::{campaigns, v1};
-use kazoe_worker::link::{Link, Wire};
+use kazoe_worker::link::{Link, Wire, check_token};
 use kazoe_worker::proxy::Proxy;
 use tonic::{Code, Status};
 
@@ -16,6 +16,7 @@ use crate::address;
 use crate::database::{Secret, first_line};
 use crate::ending::Stop;
 use crate::report::{Findings, Home};
+use crate::secrets;
 use crate::store::choose;
 use crate::text_file;
 
@@ -83,6 +84,10 @@ impl OfficeArgs {
         let url = self.url.clone().ok_or_else(|| {
             Stop::usage("which coordinator? name it by --coordinator URL or KAZOE_COORDINATOR")
         })?;
+        let token = self.token_file.as_deref().map(token).transpose()?;
+        self.key_file
+            .iter()
+            .for_each(|path| secrets::warn_if_readable(path));
         let read = |path: &PathBuf| text_file::read_pem(path);
         let certificate = match (&self.cert_file, &self.key_file) {
             (Some(certificate), Some(key)) => Some((read(certificate)?, read(key)?)),
@@ -101,9 +106,19 @@ impl OfficeArgs {
             proxy: proxy.map_err(Stop::usage)?,
             authority: self.ca_file.as_ref().map(read).transpose()?,
             certificate,
-            token: self.token_file.as_deref().map(first_line).transpose()?,
+            token,
             ..Link::default()
         })
+    }
+
+    /// The file with the token, if one was named.
+    pub(crate) fn token_file(&self) -> Option<&Path> {
+        self.token_file.as_deref()
+    }
+
+    /// The address, as a message shows it.
+    pub(crate) fn shown(&self) -> &str {
+        self.url.as_deref().unwrap_or_default()
     }
 
     /// The coordinator; it is not asked anything yet.
@@ -117,6 +132,7 @@ impl OfficeArgs {
             campaigns: CampaignsClient::new(wire.clone()).max_decoding_message_size(MOST_BYTES),
             admin: AdminClient::new(wire),
             url: link.url,
+            token_file: self.token_file.clone(),
         })
     }
 }
@@ -138,6 +154,15 @@ pub(crate) struct Office {
     pub(crate) campaigns: CampaignsClient<Wire>,
     pub(crate) admin: AdminClient<Wire>,
     pub(crate) url: String,
+    token_file: Option<PathBuf>,
+}
+
+/// The token in a file.
+fn token(path: &Path) -> Result<String, Stop> {
+    let token = first_line(path)?;
+    check_token(&token)
+        .map_err(|error| Stop::usage(format_args!("{}: {error}", path.display())))?;
+    Ok(token)
 }
 
 impl Office {
@@ -159,6 +184,13 @@ impl Office {
             Code::Unimplemented => Stop::failed(format_args!(
                 "the coordinator {url} does not know this command: it is of an older release; upgrade it"
             )),
+            Code::Unauthenticated => match &self.token_file {
+                Some(file) => Stop::failed(format_args!(
+                    "{words} (the token is from {})",
+                    file.display()
+                )),
+                None => Stop::failed(words),
+            },
             _ => Stop::failed(words),
         }
     }

@@ -1,7 +1,7 @@
 //! The ledger on the command line: which file, which campaign, and who writes.
 
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kazoe_coordinator::ledger::{CampaignRecord, ForeignCampaign, Ledger, Listed, SqliteLedger};
 
@@ -50,17 +50,24 @@ impl StoreArgs {
 
     /// ` --db FILE` for a command to type, or nothing where that is the default.
     pub(crate) fn as_typed(&self) -> String {
-        let path = self.path.display().to_string();
-        if path == "./kazoe.db" || path == "kazoe.db" {
+        if [Path::new("./kazoe.db"), Path::new("kazoe.db")].contains(&&*self.path) {
             String::new()
-        } else if path
-            .chars()
-            .all(|c| c.is_alphanumeric() || "/._-+".contains(c))
-        {
-            format!(" --db {path}")
         } else {
-            format!(" --db '{}'", path.replace('\'', r"'\''"))
+            format!(" --db {}", typed_path(&self.path))
         }
+    }
+}
+
+/// A path as it is typed in a shell, in quotes where it needs them.
+pub(crate) fn typed_path(path: &Path) -> String {
+    let path = path.display().to_string();
+    if path
+        .chars()
+        .all(|c| c.is_alphanumeric() || "/._-+".contains(c))
+    {
+        path
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
     }
 }
 

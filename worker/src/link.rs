@@ -134,6 +134,14 @@ fn shown(url: &str) -> &str {
 #[derive(Clone, Debug)]
 pub struct Bearer(Option<MetadataValue<Ascii>>);
 
+/// Whether a text can be sent as a token.
+///
+/// # Errors
+/// [`LinkError::Token`] if it has characters that no token has.
+pub fn check_token(token: &str) -> Result<(), LinkError> {
+    Bearer::new(Some(token)).map(|_| ())
+}
+
 impl Bearer {
     fn new(token: Option<&str>) -> Result<Self, LinkError> {
         let Some(token) = token else {

@@ -9,7 +9,8 @@ use std::time::Duration;
 use kazoe_coordinator::ledger::Service;
 use kazoe_coordinator::service::door::Door;
 use kazoe_coordinator::service::serve::{is_local, serve};
-use kazoe_coordinator::service::{Coordinator, Settings, tls};
+use kazoe_coordinator::service::tls::{self, Part};
+use kazoe_coordinator::service::{Coordinator, Settings};
 use kazoe_worker::proof;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio_rustls::TlsAcceptor;
@@ -21,7 +22,7 @@ use crate::ending::{Ending, Stop};
 use crate::limits::LimitArgs;
 use crate::logging::LogArgs;
 use crate::settings::{Settings as Said, SettingsArgs};
-use crate::{signals, span, text_file};
+use crate::{secrets, signals, span, text_file};
 
 /// Lead workers: lend them segments, keep what they count.
 ///
@@ -181,8 +182,8 @@ impl Args {
             Stop::failed(format_args!("cannot listen on {listen}: {error}"))
         })?;
         self.check(&addresses)?;
-        let tls = self.tls()?;
         self.log.begin(said);
+        let tls = self.tls()?;
         self.limits.prepare();
         let settings = Settings {
             hold: self.hold,
@@ -241,10 +242,18 @@ impl Args {
         let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else {
             return Ok(None);
         };
+        secrets::warn_if_readable(key);
         let authorities = self.tls_client_ca.as_ref().map(read).transpose()?;
         tls::acceptor(&read(certificate)?, &read(key)?, authorities.as_deref())
             .map(Some)
-            .map_err(Stop::usage)
+            .map_err(|error| {
+                let file = match error.part() {
+                    Part::Certificate => certificate,
+                    Part::Key => key,
+                    Part::Authority => self.tls_client_ca.as_ref().unwrap_or(certificate),
+                };
+                Stop::usage(format_args!("{}: {error}", file.display()))
+            })
     }
 
     async fn lead(

@@ -1,5 +1,8 @@
 //! `kazoe token`: who may do what at a coordinator.
 
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
@@ -16,7 +19,7 @@ use crate::database::{DatabaseArgs, first_line};
 use crate::ending::{Ending, Stop};
 use crate::office::OfficeArgs;
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
-use crate::store;
+use crate::{secrets, store};
 
 /// Make, adopt, list and revoke tokens: who may do what at a coordinator.
 ///
@@ -26,8 +29,8 @@ use crate::store;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  kazoe token create --owner me --role operator --database-url-file runtime.url > operator.token
-  kazoe token create --owner 'Tanaka Lab' --role worker --coordinator http://127.0.0.1:7273 > worker.token
+  kazoe token create --owner me --role operator --database-url-file runtime.url --output operator.token
+  kazoe token create --owner 'Tanaka Lab' --role worker --output worker.token
   kazoe token list
   kazoe token revoke t-1a2b3c4d")]
 pub(super) struct Args {
@@ -37,10 +40,13 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Act {
-    /// Make a token, and print it: once and never again.
+    /// Make a token, and print it or write it to a file: once and never again.
+    ///
+    /// If the token can't be written, it is revoked.
     #[command(after_help = "\
 Examples:
-  kazoe token create --owner 'Tanaka Lab' --role worker > worker.token")]
+  kazoe token create --owner 'Tanaka Lab' --role worker --output worker.token
+  kazoe token create --owner 'Tanaka Lab' --role worker | ssh lab 'umask 077; cat > worker.token'")]
     Create(Create),
     /// Take tokens from files, where programs start and nobody is there to be shown one.
     ///
@@ -82,6 +88,11 @@ struct Create {
     /// What it allows.
     #[arg(long, value_enum)]
     role: Role,
+
+    /// A new file for the token, which only its owner can read (mode 0600), instead of standard output. A file
+    /// that exists is not overwritten.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    output: Option<PathBuf>,
 
     #[command(flatten)]
     place: Place,
@@ -156,7 +167,54 @@ const BY: &str = "database";
 
 impl Create {
     async fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
-        let (id, token) = if self.place.database.is_named() {
+        let path = self.output.as_deref();
+        // Before the token is made: without a file for it there is to be none.
+        let file = path
+            .filter(|path| *path != Path::new("-"))
+            .map(NewFile::create);
+        let file = file.transpose()?;
+        let (id, token) = self.make().await?;
+        let written = match file {
+            Some(file) => file.write(&token),
+            None => output.line(token).and_then(|()| output.flush()),
+        };
+        match (written, path) {
+            // A token that nobody reads is lost.
+            (Err(why), _) => return Err(self.take_back(&id, why).await),
+            (Ok(()), Some(path)) if path != Path::new("-") => tell(format_args!(
+                "Token {id} for {}: written to {}, which only its owner can read; it is not shown again.",
+                self.owner,
+                path.display()
+            )),
+            (Ok(()), _) => {
+                tell(format_args!(
+                    "Token {id} for {}: keep it in a file that only its owner can read; it is not shown again.",
+                    self.owner
+                ));
+                secrets::warn_if_output_is_readable();
+            }
+        }
+        Ok(Ending::Done)
+    }
+
+    /// Revokes a token that could not be written.
+    async fn take_back(&self, id: &str, why: Stop) -> Stop {
+        let why = match why {
+            Stop::Closed => "standard output is closed".to_owned(),
+            Stop::Usage(why) | Stop::Failed(why) => why,
+        };
+        match self.place.revoke(id).await {
+            Ok(()) => Stop::Failed(format!("{why}; the token {id} was revoked")),
+            Err(Stop::Usage(not) | Stop::Failed(not)) => Stop::Failed(format!(
+                "{why}; the token {id} could not be revoked ({not}): `kazoe token revoke {id}`"
+            )),
+            Err(Stop::Closed) => Stop::Failed(why),
+        }
+    }
+
+    /// Makes the token; its id and the token.
+    async fn make(&self) -> Result<(String, String), Stop> {
+        Ok(if self.place.database.is_named() {
             let ledger = self.place.database.connect().await?;
             let (ledger_role, _) = self.role.both();
             // What a caller may not send may not be made here either.
@@ -172,13 +230,72 @@ impl Create {
             let made = made.map_err(|status| office.refused(&status))?.into_inner();
             let made = admin::new_credential(made).map_err(|odd| office.odd(&odd))?;
             (made.id, made.secret)
-        };
-        tell(format_args!(
-            "Token {id} for {}: keep it in a file that only its owner can read; it is not shown again.",
-            self.owner
-        ));
-        output.line(token)?;
-        Ok(Ending::Done)
+        })
+    }
+}
+
+/// A file that was made for a secret and that only its owner can read. It is removed unless the secret is
+/// written.
+struct NewFile<'a> {
+    path: &'a Path,
+    file: File,
+    whole: bool,
+}
+
+impl<'a> NewFile<'a> {
+    fn create(path: &'a Path) -> Result<Self, Stop> {
+        let mut options = File::options();
+        let file = options.write(true).create_new(true).mode(0o600).open(path);
+        match file {
+            Ok(file) => Ok(NewFile {
+                path,
+                file,
+                whole: false,
+            }),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                Err(Stop::failed(format_args!(
+                    "{} exists and is not overwritten: name another file, or remove it",
+                    path.display()
+                )))
+            }
+            Err(error) => Err(Stop::failed(format_args!("{}: {error}", path.display()))),
+        }
+    }
+
+    fn write(mut self, secret: &str) -> Result<(), Stop> {
+        writeln!(self.file, "{secret}")
+            .and_then(|()| self.file.sync_all())
+            .map_err(|error| Stop::failed(format_args!("{}: {error}", self.path.display())))?;
+        self.whole = true;
+        Ok(())
+    }
+}
+
+impl Drop for NewFile<'_> {
+    fn drop(&mut self) {
+        if !self.whole {
+            let _ = std::fs::remove_file(self.path);
+        }
+    }
+}
+
+impl Place {
+    async fn revoke(&self, id: &str) -> Result<(), Stop> {
+        if self.database.is_named() {
+            let ledger = self.database.connect().await?;
+            let revoked = ledger.revoke_credential(id, BY).await;
+            if !revoked.map_err(Stop::failed)? {
+                return Err(Stop::failed(format_args!(
+                    "no token `{id}` is good; `kazoe token list` lists them"
+                )));
+            }
+        } else {
+            let mut office = self.office.open()?;
+            let request = v1::RevokeTokenRequest { id: id.to_owned() };
+            let revoked = office.admin.revoke_token(request).await;
+            revoked.map_err(|status| office.refused(&status))?;
+        }
+        Ok(())
     }
 }
 
@@ -282,21 +399,8 @@ impl List {
 
 impl Revoke {
     async fn run(&self) -> Result<Ending, Stop> {
-        let id = self.id.split('.').next().unwrap_or_default().to_owned();
-        if self.place.database.is_named() {
-            let ledger = self.place.database.connect().await?;
-            let revoked = ledger.revoke_credential(&id, BY).await;
-            if !revoked.map_err(Stop::failed)? {
-                return Err(Stop::failed(format_args!(
-                    "no token `{id}` is good; `kazoe token list` lists them"
-                )));
-            }
-        } else {
-            let mut office = self.place.office.open()?;
-            let request = v1::RevokeTokenRequest { id: id.clone() };
-            let revoked = office.admin.revoke_token(request).await;
-            revoked.map_err(|status| office.refused(&status))?;
-        }
+        let id = self.id.split('.').next().unwrap_or_default();
+        self.place.revoke(id).await?;
         tell(format_args!("Token {id} is revoked."));
         Ok(Ending::Done)
     }

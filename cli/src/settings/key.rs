@@ -84,6 +84,11 @@ impl Key {
         }
     }
 
+    /// Whether a value of it holds a secret.
+    pub(super) fn is_secret(&self, text: &str) -> bool {
+        self.shown(text) != text
+    }
+
     /// Whether it is yes or no.
     pub(super) const fn is_switch(&self) -> bool {
         self.switch

@@ -14,7 +14,7 @@ mod mask;
 mod print;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
@@ -22,6 +22,7 @@ use tracing::warn;
 
 use crate::completion;
 use crate::ending::Stop;
+use crate::secrets;
 pub(crate) use environment::Variables;
 use key::Key;
 use layers::{Known, Layers};
@@ -185,6 +186,14 @@ impl Settings {
     pub(crate) fn warn(&self) {
         for warning in &self.warnings {
             warn!("{warning}");
+        }
+        for Setting { key, said } in &self.settings {
+            if let Some(Said { text, origin }) = said
+                && let Origin::File(path) = origin
+                && key.is_secret(text)
+            {
+                secrets::warn_if_readable(Path::new(path));
+            }
         }
     }
 }

@@ -27,7 +27,7 @@ pub fn acceptor(
         None => config.with_no_client_auth(),
         Some(authorities) => {
             let mut roots = RootCertStore::empty();
-            for authority in read(authorities, "authority's certificate")? {
+            for authority in read(authorities, Part::Authority)? {
                 roots.add(authority)?;
             }
             let roots = Arc::new(roots);
@@ -35,14 +35,14 @@ pub fn acceptor(
             config.with_client_cert_verifier(verifier.build()?)
         }
     };
-    let key = PrivateKeyDer::from_pem_slice(key).map_err(|why| TlsError::Pem("key", why))?;
-    let mut config = config.with_single_cert(read(certificates, "certificate")?, key)?;
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|why| TlsError::Pem(Part::Key, why))?;
+    let mut config = config.with_single_cert(read(certificates, Part::Certificate)?, key)?;
     config.alpn_protocols.push(b"h2".to_vec());
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
 /// The certificates of a file, at least one.
-fn read(text: &[u8], what: &'static str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+fn read(text: &[u8], what: Part) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text).collect();
     match certificates {
         Ok(certificates) if !certificates.is_empty() => Ok(certificates),
@@ -51,11 +51,44 @@ fn read(text: &[u8], what: &'static str) -> Result<Vec<CertificateDer<'static>>,
     }
 }
 
+/// The file that an error is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The certificates.
+    Certificate,
+    /// Their key.
+    Key,
+    /// The callers' authorities.
+    Authority,
+}
+
+impl TlsError {
+    /// The file that the error is about. Where certificate and key do not fit together it is the certificate.
+    #[must_use]
+    pub const fn part(&self) -> Part {
+        match self {
+            TlsError::Pem(part, _) => *part,
+            TlsError::Use(_) => Part::Certificate,
+            TlsError::Authority(_) => Part::Authority,
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Part::Certificate => "certificate",
+            Part::Key => "key",
+            Part::Authority => "authority's certificate",
+        })
+    }
+}
+
 /// Why there is no TLS.
 #[derive(Debug)]
 pub enum TlsError {
     /// A file does not hold what it should.
-    Pem(&'static str, pem::Error),
+    Pem(Part, pem::Error),
     /// The certificate and the key do not fit together, or cannot be used.
     Use(rustls::Error),
     /// The authorities cannot be used.
