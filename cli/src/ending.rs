@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
 use crate::output::tell;
+use crate::rlimits;
 
 /// How a command that ran to its end did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,7 @@ pub(crate) fn exit_code(ending: Result<Ending, Stop>) -> ExitCode {
         Ok(Ending::Interrupted) => 130,
         Err(Stop::Failed(why)) => {
             tell(format_args!("error: {why}"));
+            rlimits::note().into_iter().for_each(tell);
             1
         }
         Err(Stop::Usage(why)) => {

@@ -11,6 +11,7 @@ use rayon::prelude::{ParallelIterator, ParallelSlice};
 
 use crate::ending::{Ending, Stop};
 use crate::output::{Output, tell};
+use crate::threads;
 
 /// The longest line, in bytes, and the most that one read yields.
 const LONGEST: usize = 1 << 18;
@@ -31,6 +32,7 @@ pub(crate) fn answer_each(
     output: &mut Output,
     answer: impl Fn(&str, &mut String) -> Result<(), String> + Sync,
 ) -> Result<Ending, Stop> {
+    threads::start_pool()?;
     let mut desk = Desk {
         answer,
         output,

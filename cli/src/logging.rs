@@ -62,6 +62,8 @@ impl LogArgs {
         let log = tracing_subscriber::fmt()
             .with_writer(io::stderr)
             .with_max_level(level)
+            // A log that nobody reads stops nothing: a report of that on standard error would panic.
+            .log_internal_errors(false)
             .with_target(false);
         match self.log_format {
             LogForm::Text => log.with_ansi(io::stderr().is_terminal()).init(),

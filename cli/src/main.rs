@@ -31,9 +31,11 @@ mod limits;
 mod logging;
 mod names;
 mod progress;
+mod rlimits;
 mod secrets;
 mod settings;
 mod signals;
+mod threads;
 
 mod report;
 
@@ -48,6 +50,12 @@ use output::Output;
 
 fn main() -> ExitCode {
     names::stand_alone();
+    rlimits::survive_large_files();
+    descriptors::raise();
+    rlimits::on_a_large_stack(command)
+}
+
+fn command() -> ExitCode {
     #[cfg(feature = "failpoints")]
     failpoints::obey();
     completion::answer();

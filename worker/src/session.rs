@@ -75,7 +75,9 @@ pub enum SessionError<E> {
 impl<E: std::fmt::Display> std::fmt::Display for SessionError<E> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            SessionError::Threads(error) => write!(f, "cannot start threads: {error}"),
+            SessionError::Threads(error) => {
+                write!(f, "cannot start threads: {error}; fewer --threads may do")
+            }
             SessionError::Desk(error) => error.fmt(f),
         }
     }

@@ -23,7 +23,8 @@ use crate::ending::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::progress::Progress;
 use crate::quantity::{self, counted};
-use crate::{local, signals, store};
+use crate::threads::Threads;
+use crate::{local, rlimits, signals, store};
 
 /// Compute a part of a campaign on a machine that reaches nobody.
 ///
@@ -51,9 +52,9 @@ pub(super) struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// How many threads compute [default: as many as we may use].
-    #[arg(short = 't', long, value_name = "T", value_parser = super::run::threads, allow_hyphen_values = true)]
-    threads: Option<usize>,
+    /// How many threads compute: a number, max, or max-1 [default: max, as many as we may use].
+    #[arg(short = 't', long, value_name = "T", value_parser = Threads::parse, allow_hyphen_values = true)]
+    threads: Option<Threads>,
 
     #[command(flatten)]
     form: FormArgs,
@@ -179,7 +180,8 @@ impl Args {
         there: Part,
         stop: Arc<StopRequest>,
     ) -> Result<(), Stop> {
-        let threads = self.threads.unwrap_or_else(local::cores);
+        let threads = self.threads.unwrap_or_default().number();
+        rlimits::leave_cpu_time_to_stop(threads);
         let mut progress = Progress::new(samples(record.cut, segments), there.samples);
         progress.set_estimate(format!("campaign {}", record.id));
         let told = |session: &Session| {

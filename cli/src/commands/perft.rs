@@ -8,6 +8,7 @@ use crate::ending::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output};
 use crate::position;
 use crate::quantity;
+use crate::threads;
 use crate::variant;
 
 /// Count the sequences of legal moves of a length.
@@ -44,6 +45,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        threads::start_pool()?;
         let rules = Rules::<u128>::new(self.variant);
         let position = match &self.sfen {
             Some(sfen) => position::read(&rules, sfen).map_err(Stop::Usage)?,

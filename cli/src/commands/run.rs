@@ -18,8 +18,10 @@ use crate::output::{FormArgs, Output, tell};
 use crate::progress::Progress;
 use crate::quantity::{self, counted};
 use crate::report::{Findings, ReportForm, typed};
+use crate::rlimits;
 use crate::signals;
 use crate::store::{self, StoreArgs};
+use crate::threads::Threads;
 use crate::variant;
 
 /// Samples of a campaign that nobody said more about.
@@ -37,7 +39,7 @@ const LOOK: Duration = Duration::from_secs(1);
 #[command(after_help = "\
 Examples:
   kazoe run                                   mini shogi, 10 million samples
-  kazoe run shogi --samples 5M
+  kazoe run shogi --samples 5M --threads max-1
   kazoe run minishogi --samples 100M          extends the campaign of 10 million
   kazoe run shogi --seed 2 --db second.db --json > report.json")]
 pub(super) struct Args {
@@ -53,9 +55,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "S", default_value = "1", value_parser = quantity::parse, allow_hyphen_values = true)]
     seed: u64,
 
-    /// How many threads compute [default: as many as there are cores].
-    #[arg(short = 't', long, value_name = "T", value_parser = threads, allow_hyphen_values = true)]
-    threads: Option<usize>,
+    /// How many threads compute: a number, max, or max-1 [default: max, as many as we may use].
+    #[arg(short = 't', long, value_name = "T", value_parser = Threads::parse, allow_hyphen_values = true)]
+    threads: Option<Threads>,
 
     /// Blocks of 4,096 samples in a segment; fixed when a campaign begins [default: 64].
     #[arg(long, value_name = "BLOCKS", value_parser = quantity::parse, allow_hyphen_values = true)]
@@ -70,14 +72,6 @@ pub(super) struct Args {
 
     #[command(flatten)]
     form: FormArgs,
-}
-
-pub(super) fn threads(text: &str) -> Result<usize, String> {
-    match quantity::parse(text).map_err(|error| error.to_string())? {
-        0 => Err("at least one thread computes".to_owned()),
-        n @ 1..=4096 => usize::try_from(n).map_err(|error| error.to_string()),
-        _ => Err("more than 4096 threads".to_owned()),
-    }
 }
 
 impl Args {
@@ -196,10 +190,8 @@ impl Args {
         counter: Arc<Counter>,
         stop: &Arc<StopRequest>,
     ) -> Result<(), Stop> {
-        let threads = match self.threads {
-            Some(threads) => threads,
-            None => std::thread::available_parallelism().map_or(1, usize::from),
-        };
+        let threads = self.threads.unwrap_or_default().number();
+        rlimits::leave_cpu_time_to_stop(threads);
         let campaign = &record.campaign;
         let candidates = Candidates::new(campaign.variant).map_err(Stop::failed)?;
         let estimate =

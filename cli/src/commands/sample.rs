@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::ending::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output};
 use crate::quantity;
+use crate::threads;
 use crate::variant;
 
 /// The most samples that a campaign may have.
@@ -53,6 +54,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        threads::start_pool()?;
         let end = self
             .first
             .checked_add(self.count)

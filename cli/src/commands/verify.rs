@@ -22,6 +22,7 @@ use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::pasted;
 use crate::place::PlaceArgs;
 use crate::quantity::{self, counted};
+use crate::threads::Threads;
 use crate::{signals, store};
 
 /// Compute random segments again and compare their whole tallies and witnesses.
@@ -155,7 +156,7 @@ impl Args {
             }
         }
         let stop = Arc::new(StopRequest::new());
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = Threads::default().number();
         Checker::start(counter, cut, threads, self.share, seed, stop).map_err(Stop::failed)
     }
 

@@ -1,21 +1,23 @@
 //! `kazoe worker`: computes for a coordinator.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use kazoe_common::estimate::numerals::grouped;
 use kazoe_coordinator::progress::duration;
 use kazoe_worker::proof;
 use kazoe_worker::remote::{Habits, RemoteDesk};
-use kazoe_worker::session::{Pattern, Progress, work};
-use kazoe_worker::stop::Stop as StopRequest;
+use kazoe_worker::session::{Pattern, Progress, SessionError, work};
+use kazoe_worker::stop::{Order, Stop as StopRequest};
 use tracing::{error, info};
 
 use crate::ending::{Ending, Stop};
 use crate::logging::LogArgs;
 use crate::office::OfficeArgs;
 use crate::settings::{Settings, SettingsArgs};
-use crate::{local, signals, span, store};
+use crate::threads::Threads;
+use crate::{local, rlimits, signals, span, store};
 
 /// How often the log tells what was done.
 const RHYTHM: Duration = Duration::from_secs(60);
@@ -42,14 +44,14 @@ pub(super) struct Args {
     office: OfficeArgs,
 
     /// How many threads compute: a number, max, or max-1 [default: max, as many as we may use].
-    #[arg(short = 't', long, value_name = "T", value_parser = threads)]
+    #[arg(short = 't', long, value_name = "T", value_parser = Threads::parse, allow_hyphen_values = true)]
     threads: Option<Threads>,
 
     /// Leave after one lease.
     #[arg(long)]
     once: bool,
 
-    /// Leave when there was no work for so long.
+    /// Leave when there was no work for so long; with code 1 if the coordinator was never reached.
     #[arg(long, value_name = "TIME", value_parser = span::parse)]
     idle_exit: Option<Duration>,
 
@@ -77,50 +79,20 @@ pub(super) struct Args {
     settings: SettingsArgs,
 }
 
-/// How many threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Threads {
-    /// So many.
-    Exactly(usize),
-    /// All that we may use but so many, one at least.
-    AllBut(usize),
-}
-
-impl Threads {
-    fn number(self) -> usize {
-        match self {
-            Threads::Exactly(number) => number,
-            Threads::AllBut(spared) => local::cores().saturating_sub(spared).max(1),
-        }
-    }
-}
-
-fn threads(text: &str) -> Result<Threads, String> {
-    if text == "max" {
-        return Ok(Threads::AllBut(0));
-    }
-    match text.strip_prefix("max-") {
-        Some(spared) => spared
-            .parse()
-            .map(Threads::AllBut)
-            .map_err(|_| "expected a number, max, or max-1".to_owned()),
-        None => super::run::threads(text).map(Threads::Exactly),
-    }
-}
-
 impl Args {
     pub(super) fn run(&self, settings: Option<&Settings>) -> Result<Ending, Stop> {
         if self.silence < Duration::from_secs(3) {
             return Err(Stop::usage("--silence is at least 3s"));
         }
+        self.log.begin(settings);
         let mut link = self.office.link()?;
         link.silence = self.silence;
-        self.log.begin(settings);
         if let Some(nice) = self.nice {
-            rustix::process::nice(nice)
+            rlimits::be_nice(nice)
                 .map_err(|error| Stop::failed(format_args!("cannot be nice: {error}")))?;
         }
-        let threads = self.threads.unwrap_or(Threads::AllBut(0)).number();
+        let threads = self.threads.unwrap_or_default().number();
+        rlimits::leave_cpu_time_to_stop(threads);
         let stop = Arc::new(StopRequest::new());
         signals::obey(Arc::clone(&stop))?;
         let habits = Habits {
@@ -146,11 +118,13 @@ impl Args {
         stop: Arc<StopRequest>,
     ) -> Result<Ending, Stop> {
         let tale = desk.tale();
+        let over = Arc::new(AtomicBool::new(false));
         if let Some(hours) = self.hours {
-            let stop = Arc::clone(&stop);
+            let (stop, over) = (Arc::clone(&stop), Arc::clone(&over));
             tokio::spawn(async move {
                 tokio::time::sleep(hours).await;
                 info!("the time is over; leaving");
+                over.store(true, Ordering::Release);
                 stop.request();
             });
         }
@@ -167,8 +141,16 @@ impl Args {
                 info!("{rate} samples a second; {tale}");
             }
         };
-        match work(&mut desk, Pattern::new(threads), stop, tell).await {
+        match work(&mut desk, Pattern::new(threads), Arc::clone(&stop), tell).await {
             Ok(summary) => {
+                let by_itself = stop.order() == Order::Run || over.load(Ordering::Acquire);
+                if let Some(why) = desk.never_reached().filter(|_| by_itself) {
+                    error!(
+                        "the coordinator {} was never reached ({why}): check the address, and that it runs",
+                        self.office.shown()
+                    );
+                    return Ok(Ending::Failed);
+                }
                 info!(
                     "left after {}: {} samples; {tale}",
                     duration(summary.progress.elapsed.as_secs()),
@@ -177,26 +159,15 @@ impl Args {
                 Ok(Ending::Done)
             }
             Err(why) => {
-                error!("{why}");
+                match (&why, self.office.token_file()) {
+                    (SessionError::Desk(refused), Some(file)) if refused.is_of_the_token() => {
+                        error!("{why} (the token is from {})", file.display());
+                    }
+                    _ => error!("{why}"),
+                }
                 info!("what was not handed in is computed again by somebody; {tale}");
                 Ok(Ending::Failed)
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Threads, threads};
-
-    #[test]
-    fn threads_are_a_number_or_what_is_spared() {
-        assert_eq!(threads("3"), Ok(Threads::Exactly(3)));
-        assert_eq!(threads("max"), Ok(Threads::AllBut(0)));
-        assert_eq!(threads("max-2"), Ok(Threads::AllBut(2)));
-        assert_eq!(Threads::AllBut(100_000).number(), 1);
-        for text in ["0", "max-", "max-x", "-1", ""] {
-            assert!(threads(text).is_err(), "{text}");
         }
     }
 }

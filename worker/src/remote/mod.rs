@@ -27,7 +27,7 @@ pub use tale::Tale;
 
 use crate::desk::{Desk, Finished, Job, LeaseNumber, Offer, Receipt, Wish};
 use crate::link::{Link, LinkError, Wire};
-use crate::patience::Patience;
+use crate::patience::{Patience, passes};
 use crate::proof::Tallies;
 use crate::stop::{Order, Stop};
 
@@ -72,7 +72,19 @@ pub struct RemoteDesk {
     leases: BTreeMap<LeaseNumber, Held>,
     claimed: LeaseNumber,
     idle_since: Instant,
+    contact: Contact,
     tale: Arc<Tale>,
+}
+
+/// Whether the coordinator ever answered.
+#[derive(Debug)]
+enum Contact {
+    /// It was not asked yet.
+    Untried,
+    /// It did not answer, for this reason.
+    Failed(String),
+    /// It answered.
+    Made,
 }
 
 impl RemoteDesk {
@@ -98,6 +110,7 @@ impl RemoteDesk {
             leases: BTreeMap::new(),
             claimed: 0,
             idle_since: Instant::now(),
+            contact: Contact::Untried,
             tale: Arc::default(),
         })
     }
@@ -106,6 +119,27 @@ impl RemoteDesk {
     #[must_use]
     pub fn tale(&self) -> Arc<Tale> {
         Arc::clone(&self.tale)
+    }
+
+    /// Why the coordinator was never reached, if it was asked and never answered.
+    #[must_use]
+    pub fn never_reached(&self) -> Option<&str> {
+        match &self.contact {
+            Contact::Failed(why) => Some(why),
+            Contact::Untried | Contact::Made => None,
+        }
+    }
+
+    /// Notes whether an answer came from the coordinator.
+    fn note<T>(&mut self, answer: &Result<T, Status>) {
+        self.contact = match (answer, &self.contact) {
+            (Err(status), Contact::Untried | Contact::Failed(_))
+                if self.joined.is_none() && passes(status) && pushback(status).is_none() =>
+            {
+                Contact::Failed(status.message().to_owned())
+            }
+            _ => Contact::Made,
+        };
     }
 
     async fn try_join(&mut self) -> Result<Joined, Status> {
@@ -194,7 +228,8 @@ impl RemoteDesk {
         if let Some(counter) = self.counters.get(&id) {
             return Ok(Arc::clone(counter));
         }
-        let counter = Counter::new(campaign).map_err(|error| RemoteError(error.to_string()))?;
+        let counter =
+            Counter::new(campaign).map_err(|error| RemoteError::new(error.to_string()))?;
         let counter = Arc::new(counter);
         if self.counters.len() >= KEPT {
             self.counters.pop_first();
@@ -299,7 +334,9 @@ impl Desk for RemoteDesk {
             return Ok(Offer::Later(BUSY));
         }
         loop {
-            match self.try_claim(wish).await {
+            let claimed = self.try_claim(wish).await;
+            self.note(&claimed);
+            match claimed {
                 Ok(offer) => {
                     self.patience.succeed();
                     return match offer {
@@ -349,7 +386,7 @@ impl Desk for RemoteDesk {
                 // A lease that nobody knows: what was computed under it is no use.
                 None => receipts.extend((0..number).map(|_| Receipt::Stale)),
                 Some(other) => {
-                    return Err(RemoteError(format!(
+                    return Err(RemoteError::new(format!(
                         "the coordinator answered tallies with {other:?}"
                     )));
                 }
@@ -367,7 +404,7 @@ impl Desk for RemoteDesk {
                 Ok(None)
             }
             None => Ok(None),
-            Some(other) => Err(RemoteError(format!(
+            Some(other) => Err(RemoteError::new(format!(
                 "the coordinator answered a heartbeat with {other:?}"
             ))),
         }
@@ -394,17 +431,38 @@ fn receipt(verdict: Verdict) -> Receipt {
 
 /// Why a worker cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemoteError(String);
+pub struct RemoteError {
+    why: String,
+    of_the_token: bool,
+}
+
+impl RemoteError {
+    const fn new(why: String) -> Self {
+        RemoteError {
+            why,
+            of_the_token: false,
+        }
+    }
+
+    /// Whether the coordinator refused the token.
+    #[must_use]
+    pub const fn is_of_the_token(&self) -> bool {
+        self.of_the_token
+    }
+}
 
 impl From<Status> for RemoteError {
     fn from(status: Status) -> Self {
-        RemoteError(status.message().to_owned())
+        RemoteError {
+            why: status.message().to_owned(),
+            of_the_token: status.code() == Code::Unauthenticated,
+        }
     }
 }
 
 impl fmt::Display for RemoteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.why)
     }
 }
 

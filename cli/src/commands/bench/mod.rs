@@ -3,8 +3,6 @@
 mod cluster;
 mod crowd;
 
-use std::num::NonZero;
-use std::thread;
 use std::time::Duration;
 
 use clap::Subcommand;
@@ -12,11 +10,11 @@ use kazoe_common::census::Arm;
 use kazoe_common::game::Variant;
 
 use crate::bench::{self, Findings, Part, Plan};
-use crate::commands::run::threads;
 use crate::ending::{Ending, Stop};
 use crate::output::{FormArgs, Output, tell};
 use crate::quantity;
 use crate::signals;
+use crate::threads::Threads;
 use crate::variant;
 
 /// Measure how long each stage takes on this machine, and check every answer.
@@ -76,9 +74,10 @@ pub(super) struct Args {
     )]
     rounds: Option<u32>,
 
-    /// How many threads are measured against one [default: as many as there are cores].
-    #[arg(short = 't', long, value_name = "T", value_parser = threads, allow_hyphen_values = true)]
-    threads: Option<usize>,
+    /// How many threads are measured against one: a number, max, or max-1 [default: max, as many as we may
+    /// use].
+    #[arg(short = 't', long, value_name = "T", value_parser = Threads::parse, allow_hyphen_values = true)]
+    threads: Option<Threads>,
 
     /// Measure the funnel and the pipeline on this arm alone: portable or avx2+bmi2.
     #[arg(long, value_name = "ARM", value_parser = arm)]
@@ -182,11 +181,10 @@ impl Args {
                 arms
             }
         };
-        let cores = || thread::available_parallelism().map_or(1, NonZero::get);
         Plan {
             parts: self.only.clone(),
             arms,
-            threads: self.threads.unwrap_or_else(cores),
+            threads: self.threads.unwrap_or_default().number(),
             time: self.seconds,
             rounds: self.rounds,
         }
