@@ -37,7 +37,7 @@ impl Place {
     }
 
     /// Runs a command line as it would be typed.
-    fn typed(&self, line: &str) -> Ran {
+    pub(crate) fn typed(&self, line: &str) -> Ran {
         let words: Vec<&str> = line.split_whitespace().collect();
         assert_eq!(words[0], "kazoe");
         self.kazoe(&words[1..])
@@ -52,8 +52,13 @@ impl Place {
     /// Starts a run whose segments are single blocks, and waits until some of it is saved, or it has
     /// ended.
     fn begun(&self, samples: u64) -> Child {
-        let mut child = self
-            .command(&["run", "--samples", &samples.to_string(), "--segment", "1"])
+        let samples = samples.to_string();
+        self.begin(self.command(&["run", "--samples", &samples, "--segment", "1"]))
+    }
+
+    /// Starts a command that runs in this way, and waits until some of it is saved, or it has ended.
+    pub(crate) fn begin(&self, mut run: Command) -> Child {
+        let mut child = run
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -70,14 +75,14 @@ impl Place {
     }
 
     /// How many samples the newest campaign has.
-    fn saved(&self) -> u64 {
+    pub(crate) fn saved(&self) -> u64 {
         self.report()["accepted_samples"]
             .as_u64()
             .expect("a number")
     }
 
     /// Asserts I1, I2, I3 and I6 by the ledger's own audit of its rows, and I4 against a serial run.
-    fn assert_sound_and_equal_to(&self, expected: &Tally) {
+    pub(crate) fn assert_sound_and_equal_to(&self, expected: &Tally) {
         let report = self.report();
         assert_eq!(report["complete"], true);
         assert_eq!(tally_of(&report), counts(expected));
@@ -137,7 +142,7 @@ pub(crate) fn interrupt(child: &Child) {
 }
 
 /// The command that a run names to go on with.
-fn to_go_on(ran: &Ran) -> String {
+pub(crate) fn to_go_on(ran: &Ran) -> String {
     let mark = "To go on: ";
     let line = ran.stderr.lines().find_map(|line| line.split_once(mark));
     line.unwrap_or_else(|| panic!("{}", ran.stderr))
@@ -245,15 +250,15 @@ fn more_samples_extend_and_fewer_are_among_those_that_are_there() {
 }
 
 /// A run that was stopped in the middle, by whatever `stop` does to it.
-struct Stopped {
-    place: Place,
-    samples: u64,
-    ran: Ran,
+pub(crate) struct Stopped {
+    pub(crate) place: Place,
+    pub(crate) samples: u64,
+    pub(crate) ran: Ran,
 }
 
 /// Stops a run before it is complete; one that was too quick for that is tried again, four times as
 /// large.
-fn stopped(stop: impl Fn(&mut Child)) -> Stopped {
+pub(crate) fn stopped(stop: impl Fn(&mut Child)) -> Stopped {
     let mut samples = 100 * BLOCK + 1;
     loop {
         let place = Place::new();

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::rc::Rc;
@@ -90,7 +91,27 @@ pub(crate) struct House<'a> {
     pub(crate) listen: String,
     /// What processes that are started from now on find in their environment.
     pub(crate) environment: Vec<(&'static str, OsString)>,
+    /// What a shell does before it becomes a process that is started from now on.
+    pub(crate) words: &'static str,
     flags: Vec<&'static str>,
+}
+
+/// A command that a shell becomes after some words of its own.
+pub(crate) fn after(words: &str, command: &Command) -> Command {
+    let mut shell = Command::new("bash");
+    shell
+        .args(["-c", &format!("{words}; exec \"$0\" \"$@\"")])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .current_dir(command.get_current_dir().unwrap())
+        .stdin(Stdio::null());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    shell
 }
 
 impl<'a> House<'a> {
@@ -117,11 +138,9 @@ impl<'a> House<'a> {
 
     fn on(database: Rc<Database<'a>>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(
-            folder.path().join("runtime.url"),
-            database.url("kazoe_runtime"),
-        )
-        .unwrap();
+        let url = folder.path().join("runtime.url");
+        fs::write(&url, database.url("kazoe_runtime")).unwrap();
+        fs::set_permissions(&url, PermissionsExt::from_mode(0o600)).unwrap();
         // The port is free at the moment, and seldom taken by another before the coordinator listens.
         let port = TcpListener::bind("127.0.0.1:0").unwrap();
         let listen = port.local_addr().unwrap().to_string();
@@ -131,6 +150,7 @@ impl<'a> House<'a> {
             url: format!("http://{listen}"),
             listen,
             environment: Vec::new(),
+            words: ":",
             flags: Vec::new(),
         }
     }
@@ -147,15 +167,18 @@ impl<'a> House<'a> {
 
     /// Makes a token past the coordinator, and a file `OWNER.token` with it.
     pub(crate) fn mint(&self, owner: &str, role: &str) {
+        let file = self.path(&format!("{owner}.token"));
+        let _ = fs::remove_file(&file);
         let made = self
             .command(&["token", "create", "--owner", owner, "--role", role])
+            .arg("--output")
+            .arg(file)
             .arg("--database-url-file")
             .arg(self.path("runtime.url"))
             .env_remove("KAZOE_COORDINATOR")
             .output()
             .unwrap();
         assert!(made.status.success(), "{made:?}");
-        fs::write(self.path(&format!("{owner}.token")), made.stdout).unwrap();
     }
 
     /// The binary with these arguments and the operator's token.
@@ -208,8 +231,7 @@ impl<'a> House<'a> {
     pub(crate) fn start(&self, name: &str, arguments: &[&str], token: &str) -> Process {
         let log = self.path(name);
         let file = File::options().create(true).append(true).open(&log);
-        let child = self
-            .command(arguments)
+        let child = after(self.words, &self.command(arguments))
             .env("KAZOE_TOKEN_FILE", self.path(token))
             .envs(self.environment.clone())
             .stdout(Stdio::null())

@@ -37,6 +37,8 @@ mod secure;
 #[path = "../../../coordinator/tests/ledger/server.rs"]
 #[expect(dead_code, reason = "the coordinator's tests use more of it")]
 mod server;
+mod signals;
 mod silent;
 mod states;
+mod tokens;
 mod trust;
