@@ -102,10 +102,12 @@ impl fmt::Debug for Secret {
 pub(crate) fn first_line(path: &Path) -> Result<String, Stop> {
     let name = path.display();
     let text = text_file::read(path)?;
-    secrets::warn_if_readable(path);
     let text = pasted::ascii(&text);
     match text.lines().next().map(str::trim) {
-        Some(line) if !line.is_empty() => Ok(line.to_owned()),
+        Some(line) if !line.is_empty() => {
+            secrets::warn_if_readable(path);
+            Ok(line.to_owned())
+        }
         _ => Err(Stop::failed(format_args!(
             "{name}: its first line is empty"
         ))),
