@@ -1,10 +1,12 @@
 //! A coordinator as commands see it.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kazoe_coordinator::ledger::{CampaignRecord, Listed, Snapshot, Submitted};
 use kazoe_coordinator::wire;
+use kazoe_proto::campaigns::Holder;
 use kazoe_proto::v1::admin_client::AdminClient;
 use kazoe_proto::v1::campaigns_client::CampaignsClient;
 use kazoe_proto::{campaigns, v1};
@@ -15,7 +17,7 @@ use tonic::{Code, Status};
 use crate::address;
 use crate::database::{Secret, first_line};
 use crate::ending::Stop;
-use crate::report::{Findings, Home};
+use crate::report::{Findings, Home, Machines};
 use crate::secrets;
 use crate::store::choose;
 use crate::text_file;
@@ -165,6 +167,44 @@ fn token(path: &Path) -> Result<String, Stop> {
     Ok(token)
 }
 
+/// The workers that hold leases of a campaign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AtWork {
+    /// How many they are.
+    pub(crate) number: u32,
+    /// The first of them.
+    pub(crate) some: Vec<Holder>,
+}
+
+impl AtWork {
+    fn of(snapshot: &campaigns::Snapshot) -> Self {
+        AtWork {
+            number: snapshot.workers,
+            some: snapshot.holders.clone(),
+        }
+    }
+}
+
+/// `3 at work (w-1a2b3c rack-7, w-4d5e6f, ...)`.
+impl fmt::Display for AtWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const NAMED: usize = 3;
+        write!(f, "{} at work", self.number)?;
+        let named = self.some.iter().take(NAMED).map(|one| match &one.name {
+            Some(name) => format!("{} {name}", one.worker),
+            None => one.worker.clone(),
+        });
+        let mut named: Vec<String> = named.collect();
+        if named.len() < self.number as usize {
+            named.push("...".to_owned());
+        }
+        if self.some.is_empty() {
+            return Ok(());
+        }
+        write!(f, " ({})", named.join(", "))
+    }
+}
+
 impl Office {
     /// What a refusal means for a command.
     pub(crate) fn refused(&self, status: &Status) -> Stop {
@@ -243,12 +283,15 @@ impl Office {
         choose(listed, name, &self.url, "`kazoe submit` begins one")
     }
 
-    /// A campaign as it is now, and how many workers hold leases of it; or in words why the coordinator or this
+    /// A campaign as it is now, and which workers hold leases of it; or in words why the coordinator or this
     /// build cannot read it.
     ///
     /// # Errors
     /// What the coordinator says of anything else.
-    pub(crate) async fn look(&mut self, id: &str) -> Result<Result<(Snapshot, u32), String>, Stop> {
+    pub(crate) async fn look(
+        &mut self,
+        id: &str,
+    ) -> Result<Result<(Snapshot, AtWork), String>, Stop> {
         let first = async {
             let mut watched = self.watch(id).await?;
             watched.message().await
@@ -257,7 +300,7 @@ impl Office {
             Ok(first) => {
                 let read = campaigns::snapshot("snapshot", first).map_err(|odd| odd.to_string());
                 Ok(read.map(|read| {
-                    let workers = read.workers;
+                    let workers = AtWork::of(&read);
                     (wire::snapshot_back(read), workers)
                 }))
             }
@@ -286,14 +329,14 @@ impl Office {
         Ok(watched.into_inner())
     }
 
-    /// The snapshot that a message says, and how many workers hold leases.
+    /// The snapshot that a message says, and which workers hold leases.
     ///
     /// # Errors
     /// If it can't be.
-    pub(crate) fn read(&self, message: Option<v1::Snapshot>) -> Result<(Snapshot, u32), Stop> {
+    pub(crate) fn read(&self, message: Option<v1::Snapshot>) -> Result<(Snapshot, AtWork), Stop> {
         let snapshot = campaigns::snapshot("snapshot", message);
         let snapshot = snapshot.map_err(|odd| self.odd(&odd))?;
-        let workers = snapshot.workers;
+        let workers = AtWork::of(&snapshot);
         Ok((wire::snapshot_back(snapshot), workers))
     }
 
@@ -306,7 +349,15 @@ impl Office {
         let found = found.map_err(|status| self.refused(&status))?.into_inner();
         let found = campaigns::findings(found).map_err(|odd| self.odd(&odd))?;
         let builds = found.builds.into_iter().map(wire::build_share_back);
-        Findings::new(
+        let machines = Machines {
+            workers: found
+                .workers
+                .into_iter()
+                .map(wire::worker_share_back)
+                .collect(),
+            left_out: found.more_workers,
+        };
+        let findings = Findings::new(
             wire::record_back(found.record),
             wire::snapshot_back(found.snapshot),
             &found.paths,
@@ -317,7 +368,8 @@ impl Office {
                 .map(wire::owner_share_back)
                 .collect(),
             Home::Coordinator(self.url.clone()),
-        )
+        )?;
+        Ok(findings.computed_on(machines))
     }
 
     /// A campaign's ledger file, piece by piece.

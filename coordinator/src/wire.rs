@@ -6,8 +6,8 @@ use kazoe_proto::{campaigns, census, work};
 
 use crate::leasing::Verdict;
 use crate::ledger::{
-    BuildShare, CampaignRecord, Counts, Delivery, ForeignCampaign, Listed, OwnerShare, Pace,
-    Prefix, SelfTest, Service, Snapshot, Submission, Submitted, Token,
+    BuildShare, CampaignRecord, Counts, Delivery, ForeignCampaign, Holder, Listed, OwnerShare,
+    Pace, Prefix, SelfTest, Service, Snapshot, Submission, Submitted, Token, WorkerShare,
 };
 
 /// A submission, of which `audit_millionths` of the segments are computed twice.
@@ -144,9 +144,9 @@ pub fn record_back(from: campaigns::Record) -> CampaignRecord {
     }
 }
 
-/// A snapshot, and how many workers hold leases of the campaign.
+/// A snapshot, how many workers hold leases of the campaign, and some of them.
 #[must_use]
-pub fn snapshot(from: &Snapshot, workers: u32) -> campaigns::Snapshot {
+pub fn snapshot(from: &Snapshot, workers: u32, holders: Vec<Holder>) -> campaigns::Snapshot {
     let counts = &from.counts;
     campaigns::Snapshot {
         campaign: from.campaign.clone(),
@@ -168,6 +168,13 @@ pub fn snapshot(from: &Snapshot, workers: u32) -> campaigns::Snapshot {
         audited: from.audited,
         workers,
         pace: from.pace.map(pace),
+        holders: holders
+            .into_iter()
+            .map(|holder| campaigns::Holder {
+                worker: holder.worker,
+                name: holder.name,
+            })
+            .collect(),
     }
 }
 
@@ -235,6 +242,7 @@ pub fn owner_share(from: OwnerShare) -> campaigns::OwnerShare {
         reachable: from.reachable,
         audited: from.audited,
         disagreed: from.disagreed,
+        disputed: from.disputed,
         core_seconds: from.core_seconds,
         estimated: from.estimated,
     }
@@ -250,8 +258,31 @@ pub fn owner_share_back(from: campaigns::OwnerShare) -> OwnerShare {
         reachable: from.reachable,
         audited: from.audited,
         disagreed: from.disagreed,
+        disputed: from.disputed,
         core_seconds: from.core_seconds,
         estimated: from.estimated,
+    }
+}
+
+/// What a worker contributed.
+#[must_use]
+pub fn worker_share(from: WorkerShare) -> campaigns::WorkerShare {
+    campaigns::WorkerShare {
+        worker: from.worker,
+        name: from.name,
+        owner: from.owner,
+        segments: from.segments,
+    }
+}
+
+/// What a worker contributed, back.
+#[must_use]
+pub fn worker_share_back(from: campaigns::WorkerShare) -> WorkerShare {
+    WorkerShare {
+        worker: from.worker,
+        name: from.name,
+        owner: from.owner,
+        segments: from.segments,
     }
 }
 

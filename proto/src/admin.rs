@@ -10,10 +10,10 @@ use crate::campaigns::{BUILD, Record, record, record_message};
 use crate::census::{self, Finished, campaign_id};
 use crate::invalid::{length, present, text, variant, within, word};
 use crate::work::{MOST_FINISHED, Verdict, verdict, verdict_number};
-use crate::{Invalid, v1};
+use crate::{Invalid, name, v1};
 
-/// The most bytes of an owner's name.
-pub(crate) const OWNER: usize = 200;
+/// The most bytes of an owner's name that a coordinator tells.
+pub(crate) const OWNER: usize = 4 * name::MOST_OWNER;
 
 /// The most bytes of a reason.
 const WHY: usize = 1_000;
@@ -28,29 +28,64 @@ pub struct Worker {
     pub worker: String,
     /// Who answers for it.
     pub owner: String,
+    /// What people call its machine.
+    pub name: Option<String>,
     /// Its build.
     pub build: String,
     /// On how many threads it computes.
     pub threads: u32,
     /// Samples a second that it measured last, if it has.
     pub samples_per_second: Option<u64>,
-    /// How many leases it holds.
+    /// How many leases it holds whose deadline has not passed.
     pub leases: u32,
     /// How long ago it was last heard.
     pub silent: Duration,
     /// Whether it was told to leave.
     pub drained: bool,
+    /// What it does now.
+    pub presence: Presence,
     /// How many segments count with a tally of its.
     pub accepted: u64,
     /// How many of those another owner, or the operator, got as well.
     pub audited: u64,
-    /// How many of its tallies differ from what counts now, or from what others got where that is open.
+    /// How many of its tallies differ from what counts now, by a ruling.
     pub disagreed: u64,
+    /// How many of its tallies belong to an open dispute: the honest side's as well.
+    pub disputed: u64,
 }
 
-/// Workers as a message.
+/// What a worker does now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It holds leases.
+    AtWork,
+    /// It holds none, and was heard lately.
+    Idle,
+    /// It is here and was told to leave.
+    Leaving,
+    /// It said that it left, or was not heard for long.
+    Gone,
+}
+
+impl Presence {
+    /// Returns the word on every surface.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Presence::AtWork => "at work",
+            Presence::Idle => "idle",
+            Presence::Leaving => "leaving",
+            Presence::Gone => "gone",
+        }
+    }
+}
+
+/// The most workers in one message.
+pub const MOST_WORKERS: u32 = 10_000;
+
+/// Workers as a message, `left_out` more left out.
 #[must_use]
-pub fn workers_response(workers: &[Worker]) -> v1::WorkersResponse {
+pub fn workers_response(workers: &[Worker], left_out: u64) -> v1::WorkersResponse {
     let workers = workers.iter().map(|one| v1::workers_response::Worker {
         worker: one.worker.clone(),
         owner: one.owner.clone(),
@@ -63,13 +98,23 @@ pub fn workers_response(workers: &[Worker]) -> v1::WorkersResponse {
         accepted: one.accepted,
         audited: one.audited,
         disagreed: one.disagreed,
+        name: one.name.clone().unwrap_or_default(),
+        presence: match one.presence {
+            Presence::AtWork => v1::Presence::AtWork,
+            Presence::Idle => v1::Presence::Idle,
+            Presence::Leaving => v1::Presence::Leaving,
+            Presence::Gone => v1::Presence::Gone,
+        }
+        .into(),
+        disputed: one.disputed,
     });
     v1::WorkersResponse {
         workers: workers.collect(),
+        left_out,
     }
 }
 
-/// The workers that a message says.
+/// The workers that a message says. How many were left out stands in the message.
 ///
 /// # Errors
 /// The first field that cannot be.
@@ -79,7 +124,23 @@ pub fn workers(message: v1::WorkersResponse) -> Result<Vec<Worker>, Invalid> {
     let workers = workers.map(|(place, one)| {
         let at = |name: &str| format!("workers[{place}].{name}");
         let speed = one.samples_per_second;
+        // A coordinator of an earlier build tells none.
+        let told = match (one.drained, one.leases) {
+            (true, _) => Presence::Leaving,
+            (false, 0) => Presence::Idle,
+            (false, _) => Presence::AtWork,
+        };
+        let presence = variant(&at("presence"), one.presence, |presence| match presence {
+            v1::Presence::Unspecified => Some(told),
+            v1::Presence::AtWork => Some(Presence::AtWork),
+            v1::Presence::Idle => Some(Presence::Idle),
+            v1::Presence::Leaving => Some(Presence::Leaving),
+            v1::Presence::Gone => Some(Presence::Gone),
+        });
         Ok(Worker {
+            name: name::label(&one.name),
+            presence: presence?,
+            disputed: one.disputed,
             worker: word(&at("worker"), one.worker)?,
             owner: text(&at("owner"), one.owner, 1..=OWNER)?,
             build: text(&at("build"), one.build, 1..=BUILD)?,
@@ -145,7 +206,7 @@ pub fn purge(message: v1::PurgeRequest) -> Result<Purge, Invalid> {
     use v1::purge_request::Whose as Wire;
     let whose = match present("whose", message.whose)? {
         Wire::Worker(worker) => Whose::Worker(word("worker", worker)?),
-        Wire::Owner(owner) => Whose::Owner(text("owner", owner, 1..=OWNER)?),
+        Wire::Owner(owner) => Whose::Owner(name::owner("owner", &owner)?),
         Wire::Build(build) => Whose::Build(text("build", build, 1..=BUILD)?),
         Wire::Segment(segment) => Whose::Segment(any_segment(segment)?),
     };
@@ -324,6 +385,39 @@ pub fn drained(message: v1::DrainRequest) -> Result<String, Invalid> {
     word("worker", message.worker)
 }
 
+/// Whose leases are taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reclaim {
+    /// All that a worker holds.
+    Worker(String),
+    /// The lease of this number.
+    Lease(i64),
+}
+
+/// Whose leases are taken back, as a message.
+#[must_use]
+pub fn reclaim_request(reclaim: &Reclaim) -> v1::ReclaimRequest {
+    use v1::reclaim_request::Whose as Wire;
+    v1::ReclaimRequest {
+        whose: Some(match reclaim {
+            Reclaim::Worker(worker) => Wire::Worker(worker.clone()),
+            Reclaim::Lease(lease) => Wire::Lease(*lease),
+        }),
+    }
+}
+
+/// Whose leases are taken back, as a message says it.
+///
+/// # Errors
+/// The first field that cannot be.
+pub fn reclaim(message: v1::ReclaimRequest) -> Result<Reclaim, Invalid> {
+    use v1::reclaim_request::Whose as Wire;
+    Ok(match present("whose", message.whose)? {
+        Wire::Worker(worker) => Reclaim::Worker(word("worker", worker)?),
+        Wire::Lease(lease) => Reclaim::Lease(within("lease", lease, 1..=i64::MAX)?),
+    })
+}
+
 /// What a credential allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -368,7 +462,7 @@ pub fn create_token_request(owner: &str, role: Role) -> v1::CreateTokenRequest {
 /// The first field that cannot be.
 pub fn new_token(message: v1::CreateTokenRequest) -> Result<(String, Role), Invalid> {
     Ok((
-        text("owner", message.owner, 1..=OWNER)?,
+        name::owner("owner", &message.owner)?,
         role("role", message.role)?,
     ))
 }

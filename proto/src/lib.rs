@@ -39,6 +39,8 @@ pub mod weight;
 
 pub mod codec;
 
+pub mod name;
+
 mod invalid;
 
 pub use invalid::Invalid;

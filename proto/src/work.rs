@@ -10,7 +10,7 @@ use crate::admin::OWNER;
 use crate::campaigns::BUILD;
 use crate::census::{self, Finished};
 use crate::invalid::{duration, length, millis, present, text, variant, within, word};
-use crate::{Invalid, v1};
+use crate::{Invalid, name, v1};
 
 /// The version of the protocol that this build speaks.
 pub const PROTOCOL: u32 = 1;
@@ -33,6 +33,8 @@ pub struct Join {
     pub build: String,
     /// What its build computes for known blocks, for each way of counting that it knows.
     pub self_tests: Vec<(Campaign, BTreeMap<Block, Tally>)>,
+    /// What people call its machine, made harmless ([`name::label`]).
+    pub name: Option<String>,
 }
 
 /// What a worker says of itself, as a message.
@@ -47,6 +49,7 @@ pub fn join_request(join: &Join) -> v1::JoinRequest {
         protocol: join.protocol,
         build: join.build.clone(),
         self_tests: self_tests.collect(),
+        name: join.name.clone().unwrap_or_default(),
     }
 }
 
@@ -67,6 +70,7 @@ pub fn join(message: v1::JoinRequest) -> Result<Join, Invalid> {
         protocol: within("protocol", message.protocol, 1..=u32::MAX)?,
         build: text("build", message.build, 1..=BUILD)?,
         self_tests: self_tests.collect::<Result<_, Invalid>>()?,
+        name: name::label(&message.name),
     })
 }
 
@@ -139,6 +143,14 @@ pub fn claim(message: v1::ClaimRequest) -> Result<Claim, Invalid> {
         threads: within("threads", message.threads, 1..=1 << 16)?,
         samples_per_second: (speed > 0).then_some(speed),
     })
+}
+
+/// The worker that leaves. Whether it is the caller's is not judged here.
+///
+/// # Errors
+/// If it cannot be one's id.
+pub fn left(message: v1::LeaveRequest) -> Result<String, Invalid> {
+    word("worker", message.worker)
 }
 
 /// A lease's token: a number, a hyphen and 16 lower-case hexadecimal digits.

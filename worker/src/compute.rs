@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kazoe_common::census::{Tally, Witness};
 use tokio::sync::mpsc;
@@ -47,6 +47,7 @@ impl<C: Count> Engine<C> {
             }),
             changed: Condvar::new(),
             samples_done: AtomicU64::new(0),
+            busy_nanos: AtomicU64::new(0),
             stop,
         });
         // Bounded by what was leased, and leases are few.
@@ -97,6 +98,14 @@ impl<C: Count> Engine<C> {
         self.shared.samples_done.load(Ordering::Relaxed)
     }
 
+    /// Returns how long the threads computed since the start, on an average: the time that they waited for work is
+    /// left out.
+    #[must_use]
+    pub fn busy(&self) -> Duration {
+        let nanos = self.shared.busy_nanos.load(Ordering::Relaxed);
+        Duration::from_nanos(nanos / self.threads().max(1) as u64)
+    }
+
     /// Samples that wait and are not begun.
     #[must_use]
     pub fn waiting_samples(&self) -> u64 {
@@ -115,6 +124,8 @@ struct Shared<C> {
     queue: Mutex<Queue<C>>,
     changed: Condvar,
     samples_done: AtomicU64,
+    /// What all threads together spent on blocks that are done.
+    busy_nanos: AtomicU64,
     stop: Arc<Stop>,
 }
 
@@ -194,10 +205,13 @@ impl<C: Count> Shared<C> {
         while let Some((segment, number)) = self.next() {
             let job = &segment.job;
             let samples = job.samples_in(number);
+            let began = Instant::now();
             let before = cpu::of_thread();
             let (tally, witnesses) = segment.count.block(job.first_block + number, samples);
             let cpu = before.zip(cpu::of_thread());
             let cpu = cpu.map(|(before, after)| after.saturating_sub(before));
+            let nanos = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            self.busy_nanos.fetch_add(nanos, Ordering::Relaxed);
             self.samples_done.fetch_add(samples, Ordering::Relaxed);
             let finished = segment.add(&tally, witnesses, cpu);
             if finished.is_some_and(|finished| out.send(finished).is_err()) {

@@ -44,7 +44,7 @@ pub struct Progress {
     pub computed: u64,
     /// Samples handed in and safe.
     pub delivered: u64,
-    /// Samples a second of late.
+    /// Samples a second of late, while the cores computed.
     pub rate: f64,
     /// For how long the session has run.
     pub elapsed: Duration,
@@ -118,7 +118,8 @@ pub async fn work<D: Desk>(
         pattern,
         stop: Arc::clone(&stop),
         leases: BTreeMap::new(),
-        speed: Speed::new(),
+        began: Instant::now(),
+        speed: Speed::default(),
         segment_samples: 0,
         ask_at: Some(Instant::now()),
         summary: Summary::default(),
@@ -151,6 +152,7 @@ struct Session<'a, D: Desk> {
     pattern: Pattern,
     stop: Arc<Stop>,
     leases: BTreeMap<LeaseNumber, Held>,
+    began: Instant,
     speed: Speed,
     segment_samples: u64,
     /// When to ask for work; `None` when there is no more.
@@ -311,48 +313,38 @@ impl<D: Desk> Session<'_, D> {
 
     fn measure(&mut self) {
         let computed = self.engine.samples_done();
-        self.speed.measure(computed);
+        self.speed.measure(computed, self.engine.busy());
         let progress = &mut self.summary.progress;
         progress.computed = computed;
         progress.rate = self.speed.rate;
-        progress.elapsed = self.speed.began.elapsed();
+        progress.elapsed = self.began.elapsed();
     }
 }
 
-/// The speed of late: an average that forgets with a time constant of a few seconds.
-#[derive(Debug)]
+/// The speed of late: an average that forgets with a time constant of a few seconds of computing. A worker that
+/// waits for work is no slower by that.
+#[derive(Debug, Default)]
 struct Speed {
-    began: Instant,
-    last: Instant,
     samples: u64,
+    busy: Duration,
     rate: f64,
 }
 
 impl Speed {
-    fn new() -> Self {
-        let now = Instant::now();
-        Speed {
-            began: now,
-            last: now,
-            samples: 0,
-            rate: 0.0,
-        }
-    }
-
-    fn measure(&mut self, samples: u64) {
+    /// Takes how many samples were computed since the start, in how long a time of computing.
+    fn measure(&mut self, samples: u64, busy: Duration) {
         const MEMORY: f64 = 5.0;
-        let now = Instant::now();
-        let seconds = (now - self.last).as_secs_f64();
-        if seconds <= 0.0 {
+        let seconds = busy.saturating_sub(self.busy).as_secs_f64();
+        if seconds <= 0.0 || samples <= self.samples {
             return;
         }
         #[expect(clippy::cast_precision_loss, reason = "a speed for people")]
         let fresh = (samples - self.samples) as f64 / seconds;
         // Since the beginning at first, so that the start counts no less than it should.
-        let weight = (seconds / MEMORY).max(seconds / (now - self.began).as_secs_f64());
+        let weight = (seconds / MEMORY).max(seconds / busy.as_secs_f64());
         self.rate += (fresh - self.rate) * weight.min(1.0);
         self.samples = samples;
-        self.last = now;
+        self.busy = busy;
     }
 
     /// How long so many samples take; 0 if that is not known yet.
@@ -363,5 +355,40 @@ impl Speed {
         #[expect(clippy::cast_precision_loss, reason = "an estimate of a time")]
         let samples = samples as f64;
         samples / self.rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::Speed;
+
+    #[test]
+    fn waiting_for_work_makes_nobody_slower() {
+        let mut speed = Speed::default();
+        let busy = |ticks| Duration::from_millis(200 * ticks);
+        for tick in 1..=50 {
+            speed.measure(1_000 * tick, busy(tick));
+        }
+        assert!((speed.rate - 5_000.0).abs() < 1e-6, "{speed:?}");
+        // An hour without work, told of five times a second.
+        for _ in 0..18_000 {
+            speed.measure(50_000, busy(50));
+        }
+        assert!((speed.rate - 5_000.0).abs() < 1e-6, "{speed:?}");
+        // A machine that gets slower is: half as fast after a while of computing.
+        for tick in 51..=250 {
+            speed.measure(50_000 + 500 * (tick - 50), busy(tick));
+        }
+        assert!((speed.rate - 2_500.0).abs() < 5.0, "{speed:?}");
+    }
+
+    #[test]
+    fn the_start_counts_no_less_than_it_should() {
+        let mut speed = Speed::default();
+        assert_eq!(speed.seconds_of(1_000), 0.0, "it is not known yet");
+        speed.measure(100, Duration::from_millis(10));
+        assert!((speed.seconds_of(1_000) - 0.1).abs() < 1e-9, "{speed:?}");
     }
 }

@@ -11,6 +11,7 @@ use kazoe_proto::later::later;
 use kazoe_proto::v1::work_server::{Work, WorkServer};
 use kazoe_proto::v1::{
     ClaimRequest, ClaimResponse, DeliverRequest, DeliverResponse, JoinRequest, JoinResponse,
+    LeaveRequest, LeaveResponse,
 };
 use kazoe_proto::work::{self as messages, Held, Notice, Report, Token, Verdict};
 use kazoe_worker::link::Link;
@@ -115,6 +116,10 @@ impl Work for Busy {
         });
         Ok(Response::new(Box::pin(answers.map_while(|answer| answer))))
     }
+
+    async fn leave(&self, _: Request<LeaveRequest>) -> Result<Response<LeaveResponse>, Status> {
+        Ok(Response::new(LeaveResponse {}))
+    }
 }
 
 #[tokio::test]
@@ -128,6 +133,7 @@ async fn who_waits_to_hand_in_says_meanwhile_that_it_is_alive() {
 
     let habits = Habits {
         build: "test".to_owned(),
+        name: None,
         threads: 1,
         once: true,
         idle_exit: None,

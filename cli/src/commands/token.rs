@@ -167,13 +167,16 @@ const BY: &str = "database";
 
 impl Create {
     async fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
+        // What a caller may not send may not be made past a coordinator either.
+        let wanted = admin::create_token_request(&self.owner, self.role.both().1);
+        let (owner, _) = admin::new_token(wanted).map_err(Stop::usage)?;
         let path = self.output.as_deref();
         // Before the token is made: without a file for it there is to be none.
         let file = path
             .filter(|path| *path != Path::new("-"))
             .map(NewFile::create);
         let file = file.transpose()?;
-        let (id, token) = self.make().await?;
+        let (id, token) = self.make(&owner).await?;
         let written = match file {
             Some(file) => file.write(&token),
             None => output.line(token).and_then(|()| output.flush()),
@@ -182,14 +185,12 @@ impl Create {
             // A token that nobody reads is lost.
             (Err(why), _) => return Err(self.take_back(&id, why).await),
             (Ok(()), Some(path)) if path != Path::new("-") => tell(format_args!(
-                "Token {id} for {}: written to {}, which only its owner can read; it is not shown again.",
-                self.owner,
+                "Token {id} for {owner}: written to {}, which only its owner can read; it is not shown again.",
                 path.display()
             )),
             (Ok(()), _) => {
                 tell(format_args!(
-                    "Token {id} for {}: keep it in a file that only its owner can read; it is not shown again.",
-                    self.owner
+                    "Token {id} for {owner}: keep it in a file that only its owner can read; it is not shown again."
                 ));
                 secrets::warn_if_output_is_readable();
             }
@@ -212,20 +213,17 @@ impl Create {
         }
     }
 
-    /// Makes the token; its id and the token.
-    async fn make(&self) -> Result<(String, String), Stop> {
+    /// Makes the token of this owner; its id and the token.
+    async fn make(&self, owner: &str) -> Result<(String, String), Stop> {
         Ok(if self.place.database.is_named() {
             let ledger = self.place.database.connect().await?;
             let (ledger_role, _) = self.role.both();
-            // What a caller may not send may not be made here either.
-            let wanted = admin::create_token_request(&self.owner, self.role.both().1);
-            let (owner, _) = admin::new_token(wanted).map_err(Stop::usage)?;
-            let minted = mint(&ledger, &owner, ledger_role, BY).await;
+            let minted = mint(&ledger, owner, ledger_role, BY).await;
             let minted = minted.map_err(Stop::failed)?;
             (minted.id, minted.token)
         } else {
             let mut office = self.place.office.open()?;
-            let wanted = admin::create_token_request(&self.owner, self.role.both().1);
+            let wanted = admin::create_token_request(owner, self.role.both().1);
             let made = office.admin.create_token(wanted).await;
             let made = made.map_err(|status| office.refused(&status))?.into_inner();
             let made = admin::new_credential(made).map_err(|odd| office.odd(&odd))?;

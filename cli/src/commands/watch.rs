@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::completion::ids;
 use crate::ending::{Ending, Stop};
-use crate::office::{AGAIN, Office, OfficeArgs};
+use crate::office::{AGAIN, AtWork, Office, OfficeArgs};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::progress::Progress;
 use crate::quantity::counted;
@@ -60,7 +60,7 @@ impl Args {
     }
 }
 
-fn document(record: &CampaignRecord, snapshot: &Snapshot, workers: u32) -> serde_json::Value {
+fn document(record: &CampaignRecord, snapshot: &Snapshot, workers: &AtWork) -> serde_json::Value {
     let counts = &snapshot.counts;
     json!({
         "version": JSON_VERSION,
@@ -71,7 +71,12 @@ fn document(record: &CampaignRecord, snapshot: &Snapshot, workers: u32) -> serde
         "accepted_samples": snapshot.accepted_samples,
         "prefix_segments": snapshot.prefix.segments,
         "digest": snapshot.prefix.tally.digest.to_string(),
-        "workers": workers,
+        "workers": workers.number,
+        "at_work": workers
+            .some
+            .iter()
+            .map(|one| json!({ "worker": one.worker, "name": one.name }))
+            .collect::<Vec<_>>(),
         "audited_segments": snapshot.audited,
         "segments": {
             "accepted": counts.accepted,
@@ -103,7 +108,7 @@ fn now(record: &CampaignRecord, snapshot: &Snapshot) -> CampaignRecord {
 pub(super) async fn follow(
     office: &mut Office,
     id: &str,
-    mut heed: impl FnMut(&Snapshot, u32) -> Result<(), Stop>,
+    mut heed: impl FnMut(&Snapshot, &AtWork) -> Result<(), Stop>,
 ) -> Result<Snapshot, Stop> {
     let record = office.find(Some(id)).await?;
     let mut shown: Option<Shown> = None;
@@ -118,8 +123,8 @@ pub(super) async fn follow(
                     Err(odd) => return Ok(Err(odd)),
                 };
                 let shown = shown.get_or_insert_with(|| Shown::new(&record, &snapshot));
-                shown.show(&record, &snapshot, workers);
-                if let Err(stop) = heed(&snapshot, workers) {
+                shown.show(&record, &snapshot, &workers);
+                if let Err(stop) = heed(&snapshot, &workers) {
                     return Ok(Err(stop));
                 }
                 if snapshot.is_complete() {
@@ -197,14 +202,14 @@ impl Shown {
         self.obstacle = obstacle;
     }
 
-    fn show(&mut self, record: &CampaignRecord, snapshot: &Snapshot, workers: u32) {
+    fn show(&mut self, record: &CampaignRecord, snapshot: &Snapshot, workers: &AtWork) {
         let counted = snapshot.prefix.counted();
         let estimate = self
             .candidates
             .as_ref()
             .map(|candidates| progress::estimate(&record.campaign, candidates.size(), &counted));
         let mut words = estimate.unwrap_or_default();
-        words += &format!("; {workers} at work; {}", trust(snapshot));
+        words += &format!("; {workers}; {}", trust(snapshot));
         self.progress.set_estimate(words);
         let rate = self.pulse.beat(snapshot.accepted_samples);
         self.progress.set(snapshot.accepted_samples, rate);

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use kazoe_common::estimate::numerals::grouped;
 use kazoe_coordinator::progress::duration;
+use kazoe_proto::name::label;
 use kazoe_worker::proof;
 use kazoe_worker::remote::{Habits, RemoteDesk};
 use kazoe_worker::session::{Pattern, Progress, SessionError, work};
@@ -34,6 +35,7 @@ Examples:
   kazoe worker --coordinator http://127.0.0.1:7273
   kazoe worker --coordinator https://kazoe.example:7273 --token-file worker.token --threads max-1
   kazoe worker --nice 10 --max-load 2 --hours 8            on a machine that is lent for the night
+  kazoe worker --name rack-7                               shown beside its id by 'kazoe workers'
   kazoe worker --idle-exit 10m                             in a batch system
   kazoe worker --proxy http://proxy.lab:3128               where only a proxy gets out
   kazoe worker --config worker.toml                        settings from a file; see --print-config
@@ -46,6 +48,11 @@ pub(super) struct Args {
     /// How many threads compute: a number, max, or max-1 [default: max, as many as we may use].
     #[arg(short = 't', long, value_name = "T", value_parser = Threads::parse, allow_hyphen_values = true)]
     threads: Option<Threads>,
+
+    /// What people call this machine: a label in the coordinator's lists and logs, which proves nothing
+    /// [default: the host's name].
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
 
     /// Leave after one lease.
     #[arg(long)]
@@ -97,6 +104,7 @@ impl Args {
         signals::obey(Arc::clone(&stop))?;
         let habits = Habits {
             build: local::build(),
+            name: label(self.name.as_deref().unwrap_or(&local::host())),
             threads: u32::try_from(threads).unwrap_or(u32::MAX),
             once: self.once,
             idle_exit: self.idle_exit,
@@ -141,7 +149,9 @@ impl Args {
                 info!("{rate} samples a second; {tale}");
             }
         };
-        match work(&mut desk, Pattern::new(threads), Arc::clone(&stop), tell).await {
+        let done = work(&mut desk, Pattern::new(threads), Arc::clone(&stop), tell).await;
+        desk.leave().await;
+        match done {
             Ok(summary) => {
                 let by_itself = stop.order() == Order::Run || over.load(Ordering::Acquire);
                 if let Some(why) = desk.never_reached().filter(|_| by_itself) {

@@ -52,7 +52,7 @@ pub(crate) fn campaigns_and_files(begun: &OsStr) -> Vec<Candidate> {
 pub(crate) fn workers(begun: &OsStr) -> Vec<Candidate> {
     let workers = soon(async |typed| {
         let mut office = typed.office().ok_or(Stop::Closed)?;
-        let listed = office.admin.workers(v1::WorkersRequest {}).await;
+        let listed = office.admin.workers(v1::WorkersRequest { all: true }).await;
         let listed = listed.map_err(|status| office.refused(&status))?;
         admin::workers(listed.into_inner()).map_err(|odd| office.odd(&odd))
     });

@@ -37,6 +37,12 @@ pub(crate) fn build() -> String {
     format!("kazoe {}", env!("CARGO_PKG_VERSION"))
 }
 
+/// What the system calls this machine; empty where it tells nothing.
+pub(crate) fn host() -> String {
+    let system = rustix::system::uname();
+    system.nodename().to_string_lossy().into_owned()
+}
+
 /// How many threads this process may use: of the machine's cores those that its control group allows,
 /// or what a batch system gave it.
 pub(crate) fn cores() -> usize {

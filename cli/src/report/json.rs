@@ -19,6 +19,7 @@ pub(super) fn document(findings: &Findings) -> Value {
         report,
         builds,
         owners,
+        machines,
         home,
     } = findings;
     let campaign = &record.campaign;
@@ -111,11 +112,14 @@ pub(super) fn document(findings: &Findings) -> Value {
                 "reachable": one.reachable,
                 "audited": one.audited,
                 "disagreed": one.disagreed,
+                "disputed": one.disputed,
                 "core_seconds": one.core_seconds,
                 "estimated_segments": one.estimated,
                 "z": z_against_the_rest(one, owners),
             }))
             .collect::<Vec<_>>(),
+        "workers": machines.documents(),
+        "workers_left_out": machines.left_out,
         (where_it_is): home.name(),
         "next": findings.next_command(),
     })

@@ -69,6 +69,9 @@ pub(super) fn render(findings: &Findings) -> String {
     if let Some(owners) = owners(&findings.owners) {
         section(&mut text, "Owners", &owners);
     }
+    if let Some(workers) = findings.machines.table(findings.snapshot.counts.accepted) {
+        section(&mut text, "Workers", &workers);
+    }
     text
 }
 

@@ -2,6 +2,7 @@
 
 mod csv;
 mod json;
+mod machines;
 mod markdown;
 mod tables;
 mod text;
@@ -16,6 +17,8 @@ use kazoe_common::population::Candidates;
 use kazoe_coordinator::ledger::{
     BuildShare, CampaignRecord, Ledger, OwnerShare, Pace, Snapshot, SqliteLedger,
 };
+
+pub(crate) use machines::Machines;
 
 use crate::ending::Stop;
 use crate::store::StoreArgs;
@@ -41,6 +44,7 @@ pub(crate) struct Findings {
     report: Report,
     builds: Vec<BuildShare>,
     owners: Vec<OwnerShare>,
+    machines: Machines,
     home: Home,
 }
 
@@ -118,8 +122,15 @@ impl Findings {
             report,
             builds,
             owners,
+            machines: Machines::default(),
             home,
         })
+    }
+
+    /// With the machines on which it was computed.
+    pub(crate) fn computed_on(mut self, machines: Machines) -> Self {
+        self.machines = machines;
+        self
     }
 
     /// The report as a text that ends with a newline.

@@ -148,6 +148,7 @@ pub(super) fn owners(owners: &[OwnerShare]) -> Option<Table> {
             hours,
             grouped(one.audited),
             grouped(one.disagreed),
+            grouped(one.disputed),
             z.map_or_else(String::new, z_score),
         ]
     });
@@ -159,12 +160,15 @@ pub(super) fn owners(owners: &[OwnerShare]) -> Option<Table> {
             "CPU hours",
             "audited",
             "disagreed",
+            "disputed",
             "z",
         ]),
         rows: rows.collect(),
         notes: vec![
             "CPU hours: as the workers told them; ~ where some are estimated by the speed measured last, none \
              where that is not known."
+                .to_owned(),
+            "disagreed: tallies that a ruling found wrong; disputed: tallies of which it is not known yet who is right."
                 .to_owned(),
             "z: its share of reachable samples against that of all others together.".to_owned(),
         ],

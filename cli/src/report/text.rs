@@ -48,6 +48,11 @@ pub(super) fn render(findings: &Findings) -> String {
         line("Owners".to_owned());
         table(&owners, &mut line);
     }
+    if let Some(workers) = findings.machines.table(snapshot.counts.accepted) {
+        line(String::new());
+        line("Workers".to_owned());
+        table(&workers, &mut line);
+    }
     line(String::new());
     estimates(report, &mut line);
     line(String::new());

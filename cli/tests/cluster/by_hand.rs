@@ -30,6 +30,7 @@ pub(crate) fn honest() -> Join {
         protocol: PROTOCOL,
         build: "by hand".to_owned(),
         self_tests: proof::known().unwrap(),
+        name: None,
     }
 }
 

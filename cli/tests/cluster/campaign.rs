@@ -56,7 +56,7 @@ async fn whatever_is_killed_it_is_the_digest_of_one_process() {
         .await
         .unwrap();
     assert!(leases >= 10, "{leases}");
-    let joined = house.json(&["workers"]);
+    let joined = house.json(&["workers", "--all"]);
     assert_eq!(joined.len(), 4);
     let counted: u64 = joined
         .iter()
@@ -163,7 +163,7 @@ async fn workers_leave_when_they_were_told_to() {
     let mut busy = house.worker("b", &["--max-load=-1", "--idle-exit", "500ms"]);
     busy.wait_for("leaving");
     assert_eq!(busy.wait(), Some(0), "{}", busy.log());
-    let standing = house.json(&["workers"]);
+    let standing = house.json(&["workers", "--all"]);
     assert_eq!(
         standing.len(),
         1,

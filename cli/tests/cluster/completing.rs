@@ -28,8 +28,9 @@ async fn ids_of_campaigns_workers_and_tokens_are_offered() {
     let submit = ["submit", "minishogi", "--samples", "10k"];
     let campaign = house.ask(&submit).trim().to_owned();
     let _worker = house.worker("a", &[]);
-    until(|| house.ask(&["workers"]).starts_with("w-"));
-    let worker = house.ask(&["workers"])[..8].trim().to_owned();
+    until(|| !house.json(&["workers"]).is_empty());
+    let worker = house.json(&["workers"])[0]["worker"].clone();
+    let worker = worker.as_str().unwrap().to_owned();
     let tokens = house.json(&["token", "list"]);
     let (lost, kept): (Vec<_>, Vec<_>) = tokens.iter().partition(|one| one["owner"] == "c");
     house.ask(&["token", "revoke", lost[0]["token"].as_str().unwrap()]);

@@ -219,10 +219,11 @@ async fn a_drained_worker_hands_in_what_it_has_begun_and_leaves() {
     house.ask(&["drain", id.as_str().unwrap()]);
     assert_eq!(worker.wait(), Some(0), "{}", worker.log());
     assert!(worker.log().contains("told to leave"), "{}", worker.log());
-    let drained = house.json(&["workers"]).remove(0);
+    assert!(house.json(&["workers"]).is_empty(), "it left");
+    let drained = house.json(&["workers", "--all"]).remove(0);
     assert_eq!(
         (&drained["state"], &drained["leases"]),
-        (&"leaving".into(), &0.into())
+        (&"gone".into(), &0.into())
     );
 
     // It is told at its heartbeat, hands in what it has begun, and the rest goes back.
@@ -230,6 +231,7 @@ async fn a_drained_worker_hands_in_what_it_has_begun_and_leaves() {
     let lease = hand.claim().await.unwrap();
     let id = hand.worker.clone();
     house.ask(&["drain", &id]);
+    assert_eq!(house.json(&["workers"])[0]["state"], "leaving");
     let told = hand.say(&lease, &Report::Heartbeat).await.unwrap();
     assert_eq!(told, Some(Notice::Stop(StopReason::Drained)));
     let begun = Report::Finished(vec![computed(&lease).remove(0)]);

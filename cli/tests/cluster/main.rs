@@ -27,6 +27,7 @@ mod mounts;
 mod parts;
 #[cfg(feature = "failpoints")]
 mod points;
+mod presence;
 mod proxied;
 #[path = "../../../coordinator/tests/ledger/proxy.rs"]
 mod proxy;

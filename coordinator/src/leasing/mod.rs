@@ -10,10 +10,12 @@
 mod judge;
 mod lend;
 mod loss;
+mod presence;
 
 pub use judge::{Docket, Effect, Received, Ruling, Verdict, judge};
 pub use lend::{DisputedSegment, Stock, choose, is_audited, size};
 pub use loss::{HOPELESS, Loss, hopeless};
+pub use presence::{Presence, SKEW, Sighting, patience, presence};
 
 /// Milliseconds since 1970 by the database's clock.
 pub type Millis = i64;

@@ -33,8 +33,9 @@ pub use lease::{Delivery, Lease, Lent, Token, TokenError, Who};
 pub(crate) use postgres::{CLAIMING, CONNECTIONS, KEEPING, TELLING};
 pub use postgres::{ConnectError, LongReader, PostgresLedger};
 pub use registry::{
-    AskingWorker, Credential, Heartbeat, LeaseRecord, Market, NewWorker, Overdue, Queued, Role,
-    SecretHash, Whose, WorkerRecord, WorkerStanding,
+    AskingWorker, Credential, Drained, Heartbeat, Holder, LeaseRecord, Market, NewWorker, Overdue,
+    PresentWorker, Queued, Reclaim, Reclaimed, Role, Roll, SecretHash, Whose, WorkerRecord,
+    WorkerShare, WorkerStanding,
 };
 pub use snapshot::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, Counts, LogEntry, OwnerShare, Prefix, Snapshot,

@@ -3,7 +3,7 @@
 use kazoe_common::census::Segment;
 
 use super::CampaignRecord;
-use crate::leasing::Millis;
+use crate::leasing::{Millis, Presence, Sighting, presence};
 
 /// What a credential allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,6 +67,8 @@ pub struct NewWorker {
     pub operator: bool,
     /// Its build.
     pub build: String,
+    /// What people call its machine: 1 to 64 harmless characters.
+    pub name: Option<String>,
 }
 
 /// A worker that asks for work.
@@ -106,14 +108,18 @@ pub struct WorkerRecord {
     pub operator: bool,
     /// Its build.
     pub build: String,
+    /// What people call its machine.
+    pub name: Option<String>,
     /// On how many threads it computes, once it told.
     pub threads: Option<u32>,
     /// Samples a second that it measured last, once it has.
     pub speed: Option<u64>,
-    /// How many milliseconds ago it was last heard, by the database's clock.
+    /// How many milliseconds ago it was last heard, by the database's clock; negative after that ran backwards.
     pub silent: Millis,
     /// Whether it was told to leave.
     pub drained: bool,
+    /// Whether it said that it left, and was not heard since.
+    pub left: bool,
 }
 
 /// A worker with what became of its work, derived from the log.
@@ -121,14 +127,103 @@ pub struct WorkerRecord {
 pub struct WorkerStanding {
     /// The worker.
     pub worker: WorkerRecord,
-    /// How many leases it holds.
+    /// How many leases it holds whose deadline has not passed.
     pub leases: u64,
     /// How many segments count with a tally of its.
     pub accepted: u64,
     /// How many of those another owner, or the operator, got as well.
     pub audited: u64,
-    /// How many of its tallies differ from what counts now, or belong to an open dispute.
+    /// How many of its tallies differ from what counts now, by a ruling.
     pub disagreed: u64,
+    /// How many of its tallies belong to an open dispute: the honest side's as well.
+    pub disputed: u64,
+}
+
+impl WorkerStanding {
+    /// What it does now, where a worker without a lease may be silent for so long.
+    #[must_use]
+    pub fn presence(&self, patience: Millis) -> Presence {
+        let seen = Sighting {
+            leases: self.leases,
+            silent: self.worker.silent,
+            drained: self.worker.drained,
+            left: self.worker.left,
+        };
+        presence(seen, patience)
+    }
+}
+
+/// Which workers are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Roll {
+    /// Those that are here.
+    Here,
+    /// Also those that are gone: all that were heard within a day, or that ever held a lease.
+    All,
+}
+
+/// What an operator's drain met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drained {
+    /// There is no worker of this id.
+    Unknown,
+    /// It will be told.
+    Told,
+    /// It is gone already.
+    Gone,
+}
+
+/// Whose leases an operator takes back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reclaim {
+    /// All that a worker holds.
+    Worker(String),
+    /// The lease of this number: the number half of its token.
+    Lease(i64),
+}
+
+/// What was taken back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reclaimed {
+    /// How many leases ended.
+    pub leases: u64,
+    /// How many segments they still lent.
+    pub segments: u64,
+}
+
+/// A worker that holds leases of a campaign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Its id.
+    pub worker: String,
+    /// What people call its machine.
+    pub name: Option<String>,
+}
+
+/// What one worker contributed to the accepted segments of a campaign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerShare {
+    /// Its id.
+    pub worker: String,
+    /// What people call its machine.
+    pub name: Option<String>,
+    /// Who answers for it.
+    pub owner: String,
+    /// How many segments count with a tally of its.
+    pub segments: u64,
+}
+
+/// A worker that left, or is about to be taken for one that did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PresentWorker {
+    /// Its id.
+    pub worker: String,
+    /// What people call its machine.
+    pub name: Option<String>,
+    /// Who answers for it.
+    pub owner: String,
+    /// How it was last seen.
+    pub seen: Sighting,
 }
 
 /// What there is to lend, and who asks.
@@ -173,6 +268,8 @@ pub struct Overdue {
     pub campaign: String,
     /// Its worker.
     pub worker: String,
+    /// What people call that one's machine.
+    pub name: Option<String>,
     /// Who answers for that.
     pub owner: String,
     /// How many segments were not handed in in time.

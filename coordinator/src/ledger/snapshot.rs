@@ -128,8 +128,10 @@ pub struct OwnerShare {
     pub reachable: u64,
     /// How many of those segments another owner, or the operator, got as well.
     pub audited: u64,
-    /// How many of its tallies differ from what counts now, or from what others got where that is open.
+    /// How many of its tallies differ from what counts now, by a ruling.
     pub disagreed: u64,
+    /// How many of its tallies belong to an open dispute: the honest side's as well.
+    pub disputed: u64,
     /// How many seconds of CPU time those segments took: as its workers told it, or about, by the speed that
     /// they measured last; `None` where neither is known of all.
     pub core_seconds: Option<u64>,

@@ -8,8 +8,9 @@ use kazoe_proto::v1::admin_server::Admin;
 use kazoe_proto::v1::{
     CreateTokenRequest, CreateTokenResponse, DrainRequest, DrainResponse, ImportRequest,
     ImportResponse, ListTokensRequest, ListTokensResponse, PurgeRequest, PurgeResponse,
-    ResolveRequest, ResolveResponse, RetryRequest, RetryResponse, RevokeTokenRequest,
-    RevokeTokenResponse, SetPriorityRequest, SetPriorityResponse, WorkersRequest, WorkersResponse,
+    ReclaimRequest, ReclaimResponse, ResolveRequest, ResolveResponse, RetryRequest, RetryResponse,
+    RevokeTokenRequest, RevokeTokenResponse, SetPriorityRequest, SetPriorityResponse,
+    WorkersRequest, WorkersResponse,
 };
 use tonic::{Request, Response, Status};
 use tracing::info;
@@ -18,8 +19,8 @@ use super::Coordinator;
 use super::door::{Caller, MintError, Right, allowed, mint};
 use super::refusal::status;
 use super::turns::Turn;
-use crate::leasing::Verdict;
-use crate::ledger::{Ledger, Role, Who, Whose, WorkerStanding};
+use crate::leasing::{Millis, Presence, Verdict};
+use crate::ledger::{Drained, Ledger, Reclaim, Reclaimed, Role, Roll, Who, Whose, WorkerStanding};
 use crate::wire;
 
 /// The service.
@@ -42,10 +43,18 @@ impl Admin for AdminService {
         request: Request<WorkersRequest>,
     ) -> Result<Response<WorkersResponse>, Status> {
         let (_, _turn) = self.admit(&request, Right::Look).await?;
-        let workers = self.0.ledger.workers().await;
-        let workers = workers.map_err(|error| status(&error))?;
-        let workers: Vec<_> = workers.into_iter().map(worker).collect();
-        Ok(Response::new(messages::workers_response(&workers)))
+        let listed = if request.get_ref().all {
+            Roll::All
+        } else {
+            Roll::Here
+        };
+        let patience = self.0.patience();
+        let ledger = &self.0.ledger;
+        let workers = ledger.workers(listed, patience, messages::MOST_WORKERS);
+        let (workers, left_out) = workers.await.map_err(|error| status(&error))?;
+        let workers: Vec<_> = workers.iter().map(|one| worker(one, patience)).collect();
+        let answer = messages::workers_response(&workers, left_out);
+        Ok(Response::new(answer))
     }
 
     async fn purge(
@@ -181,13 +190,45 @@ impl Admin for AdminService {
     ) -> Result<Response<DrainResponse>, Status> {
         let (caller, _turn) = self.admit(&request, Right::Operate).await?;
         let worker = messages::drained(request.into_inner())?;
-        let known = self.0.ledger.drain_worker(&worker, &caller.owner).await;
-        if !known.map_err(|error| status(&error))? {
-            let words = format!("no worker `{worker}`; `kazoe workers` lists them");
-            return Err(Status::not_found(words));
-        }
-        info!(worker, by = caller.owner, "worker told to leave");
-        Ok(Response::new(DrainResponse {}))
+        let patience = self.0.patience();
+        let ledger = &self.0.ledger;
+        let drained = ledger.drain_worker(&worker, &caller.owner, patience);
+        let gone = match drained.await.map_err(|error| status(&error))? {
+            Drained::Unknown => return Err(unknown_worker(&worker)),
+            Drained::Told => false,
+            Drained::Gone => true,
+        };
+        info!(worker, gone, by = caller.owner, "worker told to leave");
+        Ok(Response::new(DrainResponse { gone }))
+    }
+
+    async fn reclaim(
+        &self,
+        request: Request<ReclaimRequest>,
+    ) -> Result<Response<ReclaimResponse>, Status> {
+        let (caller, _turn) = self.admit(&request, Right::Operate).await?;
+        let what = match messages::reclaim(request.into_inner())? {
+            messages::Reclaim::Worker(worker) => Reclaim::Worker(worker),
+            messages::Reclaim::Lease(lease) => Reclaim::Lease(lease),
+        };
+        let reclaimed = self.0.ledger.reclaim(&what, &caller.owner).await;
+        let reclaimed = reclaimed.map_err(|error| status(&error))?;
+        let Some(Reclaimed { leases, segments }) = reclaimed else {
+            return Err(match what {
+                Reclaim::Worker(worker) => unknown_worker(&worker),
+                Reclaim::Lease(lease) => Status::not_found(format!(
+                    "no lease {lease}; the log of the coordinator numbers them"
+                )),
+            });
+        };
+        info!(
+            ?what,
+            leases,
+            segments,
+            by = caller.owner,
+            "leases taken back"
+        );
+        Ok(Response::new(ReclaimResponse { leases, segments }))
     }
 
     async fn create_token(
@@ -261,19 +302,32 @@ impl Admin for AdminService {
     }
 }
 
-fn worker(from: WorkerStanding) -> messages::Worker {
-    let worker = from.worker;
+fn unknown_worker(worker: &str) -> Status {
+    let words = format!("no worker `{worker}`; `kazoe workers --all` lists them");
+    Status::not_found(words)
+}
+
+fn worker(from: &WorkerStanding, patience: Millis) -> messages::Worker {
+    let worker = &from.worker;
     messages::Worker {
-        worker: worker.id,
-        owner: worker.owner,
-        build: worker.build,
+        worker: worker.id.clone(),
+        owner: worker.owner.clone(),
+        name: worker.name.clone(),
+        build: worker.build.clone(),
         threads: worker.threads.unwrap_or(1),
         samples_per_second: worker.speed,
         leases: u32::try_from(from.leases).unwrap_or(u32::MAX),
-        silent: Duration::from_millis(worker.silent.unsigned_abs()),
+        silent: Duration::from_millis(u64::try_from(worker.silent).unwrap_or(0)),
         drained: worker.drained,
+        presence: match from.presence(patience) {
+            Presence::AtWork => messages::Presence::AtWork,
+            Presence::Idle => messages::Presence::Idle,
+            Presence::Leaving => messages::Presence::Leaving,
+            Presence::Gone => messages::Presence::Gone,
+        },
         accepted: from.accepted,
         audited: from.audited,
         disagreed: from.disagreed,
+        disputed: from.disputed,
     }
 }

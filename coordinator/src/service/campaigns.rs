@@ -69,6 +69,8 @@ struct Seen {
     revision: u64,
     cut: Cut,
     pace: Option<messages::Pace>,
+    /// Those that died change nothing else.
+    workers: u32,
 }
 
 impl Coordinator {
@@ -84,10 +86,18 @@ impl Coordinator {
     /// A campaign's snapshot as it goes out.
     pub(super) async fn snapshot(&self, id: &str) -> Result<messages::Snapshot, LedgerError> {
         let snapshot = self.ledger.snapshot(id).await?;
-        Ok(wire::snapshot(&snapshot, self.ledger.holders(id).await?))
+        let (workers, holders) = self.holders(id).await?;
+        Ok(wire::snapshot(&snapshot, workers, holders))
     }
 
-    /// A campaign's snapshot, unless it is the one that was seen already.
+    /// How many workers hold leases of a campaign, and some of them.
+    async fn holders(&self, id: &str) -> Result<(u32, Vec<ledger::Holder>), LedgerError> {
+        let most = u32::try_from(messages::MOST_HOLDERS).unwrap_or(u32::MAX);
+        self.ledger.holders(id, most).await
+    }
+
+    /// A campaign's snapshot, unless it is the one that was seen already, with as many workers: those that died
+    /// change nothing else.
     async fn news(
         &self,
         id: &str,
@@ -98,6 +108,7 @@ impl Coordinator {
             revision: record.revision,
             cut: record.cut,
             pace: Some(wire::pace(record.pace)),
+            workers: self.holders(id).await?.0,
         };
         if seen == Some(now) {
             return Ok(None);
@@ -222,11 +233,15 @@ impl Campaigns for CampaignsService {
             let snapshot = self.0.snapshot(&id).await?;
             let builds = self.0.ledger.builds(&id).await?;
             let owners = self.0.ledger.owners(&id).await?.into_iter();
+            let most = u32::try_from(messages::MOST_WORKERS).unwrap_or(u32::MAX);
+            let (workers, more_workers) = self.0.ledger.worker_shares(&id, most).await?;
             Ok(messages::Findings {
                 record: wire::record(&self.0.ledger.campaign(&id).await?),
                 paths: self.0.paths(&id, snapshot.prefix_segments).await?,
                 builds: builds.iter().map(wire::build_share).collect(),
                 owners: owners.map(wire::owner_share).collect(),
+                workers: workers.into_iter().map(wire::worker_share).collect(),
+                more_workers,
                 snapshot,
             })
         };
@@ -277,6 +292,7 @@ async fn watch(
                 revision: snapshot.revision,
                 cut: snapshot.cut,
                 pace: snapshot.pace,
+                workers: snapshot.workers,
             });
             let complete = snapshot.counts.accepted == snapshot.cut.segments();
             let message = messages::snapshot_message(&snapshot);

@@ -12,15 +12,13 @@ use kazoe_common::population::Candidates;
 use tracing::{info, warn};
 
 use super::Coordinator;
+use super::clock::Clock;
+use crate::leasing::{Presence, presence};
 use crate::ledger::{AuditEntry, CampaignRecord, Ledger, LedgerError, Listed, Pace, Snapshot};
 use crate::progress::{self, Pulse, duration};
 
 /// How often the ledger is looked at.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// For how long a worker that holds nothing may be silent until it is taken to have left: much longer
-/// than between two of its claims.
-const SILENCE: Duration = Duration::from_secs(60);
 
 /// What is remembered of a campaign, for comparison.
 #[derive(Debug)]
@@ -62,7 +60,8 @@ struct Chronicle {
     /// Campaigns of another build.
     foreign: BTreeSet<String>,
     overdue: BTreeSet<i64>,
-    silent: BTreeSet<String>,
+    gone: BTreeSet<String>,
+    clock: Clock,
 }
 
 /// Looks and tells until it is dropped. A database that is away is told once, and looked for again.
@@ -105,6 +104,7 @@ impl Chronicle {
         for record in known {
             self.readable(coordinator, &record, line).await?;
         }
+        self.clock(coordinator).await?;
         self.leases(coordinator).await?;
         self.workers(coordinator).await?;
         self.begun = true;
@@ -172,7 +172,7 @@ impl Chronicle {
             let there = snapshot.accepted_samples;
             let pulse = seen.pulse.get_or_insert_with(|| Pulse::from_now(there));
             let rate = pulse.beat(there);
-            let workers = ledger.holders(id).await?;
+            let (workers, _) = ledger.holders(id, 1).await?;
             tell_progress(record, &snapshot, rate, workers);
         }
         Ok(())
@@ -186,6 +186,7 @@ impl Chronicle {
                     lease = lease.sequence,
                     campaign = lease.campaign,
                     worker = lease.worker,
+                    name = lease.name,
                     owner = lease.owner,
                     segments = lease.segments,
                     "lease expired"
@@ -197,16 +198,47 @@ impl Chronicle {
         Ok(())
     }
 
-    /// A worker that holds nothing and has not been heard for a while is gone.
+    /// Leases and the silence of workers are judged by the database's clock: where that ran backwards, what it
+    /// wrote before is wrong.
+    async fn clock(&mut self, coordinator: &Coordinator) -> Result<(), LedgerError> {
+        let (ledger, hold) = (&coordinator.ledger, coordinator.settings.hold);
+        let (at, misdated) = ledger.clock(hold).await?;
+        if let Some(behind) = self.clock.read(Instant::now(), at) {
+            warn!(
+                "the database's clock ran backwards by {}: leases that outlast their hold by it expire now; let \
+                 that machine's clock be slewed, never set back",
+                duration(behind.as_secs())
+            );
+        }
+        if misdated > 0 {
+            let leases = ledger.expire_misdated(hold).await?;
+            warn!(
+                leases,
+                "leases expired whose deadline lay further off than they hold: the database's clock ran backwards"
+            );
+        }
+        Ok(())
+    }
+
+    /// A worker that said that it left, or holds nothing and has not been heard for a while, is gone.
     async fn workers(&mut self, coordinator: &Coordinator) -> Result<(), LedgerError> {
-        let patience = coordinator.settings.hold.max(SILENCE).as_millis();
-        for (worker, owner, silent) in coordinator.ledger.present_workers().await? {
-            if u128::from(silent.unsigned_abs()) < patience {
-                self.silent.remove(&worker);
-            } else if self.silent.insert(worker.clone()) && self.begun {
-                info!(worker, owner, "worker left");
+        let patience = coordinator.patience();
+        let present = coordinator.ledger.present_workers().await?;
+        for one in &present {
+            if presence(one.seen, patience) != Presence::Gone {
+                self.gone.remove(&one.worker);
+            } else if self.gone.insert(one.worker.clone()) && self.begun {
+                info!(
+                    worker = one.worker,
+                    name = one.name,
+                    owner = one.owner,
+                    "worker left"
+                );
             }
         }
+        // Of those that are forgotten nothing is remembered here either.
+        let remembered: BTreeSet<&str> = present.iter().map(|one| &*one.worker).collect();
+        self.gone.retain(|one| remembered.contains(one.as_str()));
         Ok(())
     }
 }
@@ -236,6 +268,7 @@ fn tell_audit(campaign: &str, entry: &AuditEntry) {
         "recut" => "segment cut anew",
         "set_aside" => "segment set aside",
         "retry" => "segment brought back",
+        "reclaim" => "lease taken back",
         other => other,
     };
     info!(campaign, segment, by = actor, "{what}: {note}");

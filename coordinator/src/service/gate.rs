@@ -54,7 +54,7 @@ fn treatment(path: &str) -> Option<(Kind, Ration)> {
         ("grpc.health.v1.Health", _) => (Kind::Open, one(WORDS)),
         ("grpc.reflection.v1.ServerReflection", _) => (Kind::Open, stream(WORDS)),
         ("kazoe.v1.Work", "Join") => (Kind::Join, one(PROOFS)),
-        ("kazoe.v1.Work", "Claim") => (Kind::Work, one(WORDS)),
+        ("kazoe.v1.Work", "Claim" | "Leave") => (Kind::Work, one(WORDS)),
         ("kazoe.v1.Work", "Deliver") => (Kind::Work, stream(TALLIES)),
         ("kazoe.v1.Campaigns", "Submit") => (Kind::Question, one(PROOFS)),
         ("kazoe.v1.Campaigns", _) => (Kind::Question, one(WORDS)),

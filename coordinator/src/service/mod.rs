@@ -15,6 +15,7 @@ pub mod adoption;
 mod barred;
 mod campaigns;
 mod chronicle;
+mod clock;
 mod connection;
 mod deliver;
 pub mod door;
@@ -42,6 +43,7 @@ use std::time::Duration;
 use kazoe_common::census::{Block, Campaign, Tally};
 use tokio::sync::watch;
 
+use crate::leasing::{self, Millis};
 use crate::ledger::PostgresLedger;
 use barred::Barred;
 use door::Door;
@@ -101,6 +103,11 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
+    /// For how long a worker without a lease may be silent before it is gone.
+    fn patience(&self) -> Millis {
+        leasing::patience(self.settings.hold)
+    }
+
     /// Over this ledger, for whom the door lets in.
     #[must_use]
     pub fn new(ledger: PostgresLedger, door: Door, settings: Settings) -> Self {

@@ -10,6 +10,7 @@ use kazoe_proto::later::later;
 use kazoe_proto::v1::work_server::Work;
 use kazoe_proto::v1::{
     ClaimRequest, ClaimResponse, DeliverRequest, DeliverResponse, JoinRequest, JoinResponse,
+    LeaveRequest, LeaveResponse,
 };
 use kazoe_proto::work as messages;
 use tokio::sync::mpsc;
@@ -45,6 +46,7 @@ impl Work for WorkService {
         let join = messages::join(request.into_inner())?;
         if let Err(why) = welcome(&join, &self.0.settings.known) {
             warn!(
+                name = join.name,
                 owner = caller.owner,
                 build = join.build,
                 "worker refused: {why}"
@@ -53,9 +55,10 @@ impl Work for WorkService {
         }
         let turn = self.0.claim_turns.take(caller.token()).await;
         let _turn = turn.ok_or_else(|| later("many workers join at once", self.0.later()))?;
-        let worker = self.0.enter(&caller, &join.build).await?;
+        let worker = self.0.enter(&caller, &join).await?;
         info!(
             worker,
+            name = join.name,
             owner = caller.owner,
             build = join.build,
             "worker joined"
@@ -94,6 +97,20 @@ impl Work for WorkService {
         let coordinator = Arc::clone(&self.0);
         tokio::spawn(converse(coordinator, caller, request.into_inner(), out));
         Ok(Response::new(ReceiverStream::new(answers)))
+    }
+
+    async fn leave(
+        &self,
+        request: Request<LeaveRequest>,
+    ) -> Result<Response<LeaveResponse>, Status> {
+        let caller = allowed(&request, Right::Compute)?;
+        let worker = messages::left(request.into_inner())?;
+        let turn = self.0.claim_turns.take(caller.token()).await;
+        let _turn = turn.ok_or_else(|| later("many workers call at once", self.0.later()))?;
+        // The chronicle tells of it, at each coordinator.
+        let left = self.0.ledger.worker_left(&worker, &caller.owner).await;
+        left.map_err(|error| status(&error))?;
+        Ok(Response::new(LeaveResponse {}))
     }
 }
 
@@ -146,12 +163,13 @@ fn in_words(tally: &Tally) -> String {
 
 impl Coordinator {
     /// Gives a worker an id.
-    async fn enter(&self, caller: &Caller, build: &str) -> Result<String, Status> {
+    async fn enter(&self, caller: &Caller, join: &messages::Join) -> Result<String, Status> {
         let new = NewWorker {
             owner: caller.owner.clone(),
             credential: caller.credential.clone(),
             operator: caller.role == Role::Operator,
-            build: build.to_owned(),
+            build: join.build.clone(),
+            name: join.name.clone(),
         };
         loop {
             let random = random_hex::<3>().map_err(|error| Status::internal(error.to_string()))?;

@@ -64,6 +64,7 @@ pub(crate) async fn join_all(ledger: &PostgresLedger) {
             credential: None,
             operator: false,
             build: who.build,
+            name: None,
         };
         async move { ledger.join_worker(&who.worker, &new).await }
     });
@@ -225,7 +226,7 @@ async fn a_heartbeat_tells_how_the_lease_stands() {
     assert_eq!(beat(0).await, [Heartbeat::Extended; 60]);
     assert_eq!(beat(1).await, [Heartbeat::NotHeld; 60], "another's token");
     ledger.end(leases[4].token).await.unwrap();
-    ledger.drain_worker("w-5", "op").await.unwrap();
+    ledger.drain_worker("w-5", "op", 60_000).await.unwrap();
     let beats = beat(0).await;
     assert_eq!(
         beats[3..7],

@@ -118,6 +118,7 @@ async fn on_a_server() {
         credential: None,
         operator: false,
         build: "test 1".to_owned(),
+        name: None,
     };
     assert!(ledger.join_worker("w-1", &new).await.unwrap());
     sqlx::query(

@@ -20,3 +20,4 @@ mod server;
 mod small_disk;
 mod sqlite;
 mod trust;
+mod workers;

@@ -74,7 +74,9 @@ async fn migrations_apply_to_an_empty_database_by_many_at_once() {
             20_261_202_000_000,
             20_261_203_000_000,
             20_261_204_000_000,
-            20_261_205_000_000
+            20_261_205_000_000,
+            20_261_210_000_000,
+            20_261_210_000_001
         ]
     );
     let ledger = PostgresLedger::connect(&runtime).await.unwrap();

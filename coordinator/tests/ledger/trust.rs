@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use kazoe_coordinator::leasing::{Purpose, Verdict};
 use kazoe_coordinator::ledger::{
-    AskingWorker, Delivery, Lease, Ledger, LedgerError, NewWorker, Pace, PostgresLedger, Role,
-    Service, Submission, Who, Whose, WorkerRecord,
+    AskingWorker, Delivery, Drained, Lease, Ledger, LedgerError, NewWorker, Pace, PostgresLedger,
+    Role, Roll, Service, Submission, Who, Whose, WorkerRecord,
 };
 
 use crate::made_up::{
@@ -15,6 +15,9 @@ use crate::made_up::{
 use crate::server::Server;
 
 const LONG: Duration = Duration::from_secs(3600);
+
+/// For how long a worker without a lease may be silent.
+const PATIENCE: i64 = 60_000;
 
 async fn claim(ledger: &PostgresLedger, id: &str, who: &Who, want: u32) -> Option<Lease> {
     ledger.claim(id, who, want, LONG).await.unwrap()
@@ -207,6 +210,7 @@ async fn what_became_of_a_worker_s_tallies_follows_from_the_log() {
             credential: None,
             operator: false,
             build: "test 1".to_owned(),
+            name: None,
         };
         assert!(
             ledger
@@ -228,34 +232,44 @@ async fn what_became_of_a_worker_s_tallies_follows_from_the_log() {
     work(&ledger, id, &owner("liar"), make).await;
     work(&ledger, id, &owner("b"), delivery).await;
     let standing = async || {
-        let workers = ledger.workers().await.unwrap();
+        let workers = ledger.workers(Roll::Here, PATIENCE, 99).await.unwrap().0;
         let rows = workers.into_iter();
-        rows.map(|one| (one.worker.id, one.accepted, one.audited, one.disagreed))
-            .collect::<Vec<_>>()
+        rows.map(|one| {
+            (
+                one.worker.id,
+                one.accepted,
+                one.audited,
+                one.disagreed,
+                one.disputed,
+            )
+        })
+        .collect::<Vec<_>>()
     };
-    let row =
-        |id: &str, accepted, audited, disagreed| (id.to_owned(), accepted, audited, disagreed);
-    // As long as it is open, both are in the dispute.
+    let row = |id: &str, accepted, audited, disagreed, disputed| {
+        (id.to_owned(), accepted, audited, disagreed, disputed)
+    };
+    // As long as it is open, both are in the dispute, and neither is known to be wrong.
     let open = [
-        row("b-1", 0, 0, 1),
-        row("c-1", 0, 0, 0),
-        row("liar-1", 4, 3, 1),
+        row("b-1", 0, 0, 0, 1),
+        row("c-1", 0, 0, 0, 0),
+        row("liar-1", 4, 3, 0, 1),
     ];
     assert_eq!(standing().await, open);
     work(&ledger, id, &owner("c"), delivery).await;
     let settled = [
-        row("b-1", 1, 0, 0),
-        row("c-1", 0, 0, 0),
-        row("liar-1", 3, 3, 1),
+        row("b-1", 1, 0, 0, 0),
+        row("c-1", 0, 0, 0, 0),
+        row("liar-1", 3, 3, 1, 0),
     ];
     assert_eq!(standing().await, settled);
 
     ask(&ledger, "c", Some(1_000)).await.unwrap();
     let (worker, leases) = ask(&ledger, "c", None).await.unwrap();
     assert_eq!((worker.id.as_str(), leases), ("c-1", 0));
-    assert!(ledger.drain_worker("c-1", "op").await.unwrap());
-    assert!(ledger.drain_worker("c-1", "op").await.unwrap());
-    assert!(!ledger.drain_worker("d-1", "op").await.unwrap());
+    let drain = async |id: &str| ledger.drain_worker(id, "op", PATIENCE).await.unwrap();
+    assert_eq!(drain("c-1").await, Drained::Told);
+    assert_eq!(drain("c-1").await, Drained::Told);
+    assert_eq!(drain("d-1").await, Drained::Unknown);
     let worker = ledger.worker("c-1").await.unwrap().unwrap();
     assert_eq!((worker.threads, worker.speed), (Some(7), Some(1_000)));
     assert!(worker.drained && worker.silent >= 0);
@@ -273,6 +287,7 @@ async fn what_nobody_told_is_estimated_by_the_speed_measured_last() {
         credential: None,
         operator: false,
         build: "test 1".to_owned(),
+        name: None,
     };
     ledger.join_worker("a-1", &new).await.unwrap();
     ledger
@@ -329,6 +344,7 @@ async fn a_credential_is_kept_found_and_revoked() {
         credential: Some("t-1".to_owned()),
         operator: false,
         build: "test 1".to_owned(),
+        name: None,
     };
     ledger.join_worker("a-1", &worker).await.unwrap();
     let lease = claim(&ledger, &campaign.id, &owner("a"), 3).await.unwrap();
@@ -380,7 +396,7 @@ async fn campaigns_are_served_by_priority_then_by_who_has_least() {
         queue().await,
         [at(&urgent, 10), at(&second, 10), at(&first, 6)]
     );
-    assert_eq!(ledger.holders(&first).await.unwrap(), 1);
+    assert_eq!(ledger.holders(&first, 9).await.unwrap().0, 1);
     let record = ledger.lease(lease.token).await.unwrap();
     assert_eq!(
         (record.owner.as_str(), record.segments),
@@ -432,6 +448,7 @@ async fn a_worker_that_is_heard_again_was_not_lost() {
             credential: None,
             operator: false,
             build: "test 1".to_owned(),
+            name: None,
         };
         ledger.join_worker(&who.worker, &new).await.unwrap();
         let lease = ledger.claim(id, &who, 1, Duration::ZERO).await.unwrap();

@@ -8,11 +8,13 @@ use std::collections::BTreeMap;
 use kazoe_common::census::{Block, Campaign, Cut, Segment, Tally};
 
 use crate::census::{self, campaign_id};
-use crate::invalid::{length, present, text, variant, within};
-use crate::{Invalid, v1};
+use crate::invalid::{length, present, text, variant, within, word};
+use crate::{Invalid, name, v1};
 
 pub use foreign::{ForeignCampaign, Listed, list_response, listed};
-pub use report::{BuildShare, Findings, OwnerShare, findings, report_response};
+pub use report::{
+    BuildShare, Findings, MOST_WORKERS, OwnerShare, WorkerShare, findings, report_response,
+};
 
 /// The most bytes of a build's name.
 pub(crate) const BUILD: usize = 200;
@@ -289,10 +291,24 @@ pub struct Snapshot {
     pub accepted_samples: u64,
     /// Accepted and undisputed segments of which an audit arrived.
     pub audited: u64,
-    /// How many workers hold leases of it.
+    /// How many workers hold leases of it whose deadline has not passed.
     pub workers: u32,
     /// Whether it is worked on; `None` from a coordinator that does not report it.
     pub pace: Option<Pace>,
+    /// Some of those workers, by id.
+    pub holders: Vec<Holder>,
+}
+
+/// The most holders in a snapshot.
+pub const MOST_HOLDERS: usize = 16;
+
+/// A worker that holds leases of a campaign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Its id.
+    pub worker: String,
+    /// What people call its machine.
+    pub name: Option<String>,
 }
 
 /// A snapshot as a message.
@@ -324,6 +340,14 @@ pub fn snapshot_message(snapshot: &Snapshot) -> v1::Snapshot {
             .pace
             .map_or(v1::Pace::Unspecified, pace_message)
             .into(),
+        holders: snapshot
+            .holders
+            .iter()
+            .map(|holder| v1::snapshot::Holder {
+                worker: holder.worker.clone(),
+                name: holder.name.clone().unwrap_or_default(),
+            })
+            .collect(),
     }
 }
 
@@ -364,7 +388,20 @@ pub fn snapshot(field: &str, message: Option<v1::Snapshot>) -> Result<Snapshot, 
             unspecified if unspecified == i32::from(v1::Pace::Unspecified) => None,
             number => Some(pace(&at("pace"), number)?),
         },
+        holders: holders(&at("holders"), message.holders)?,
     })
+}
+
+fn holders(field: &str, messages: Vec<v1::snapshot::Holder>) -> Result<Vec<Holder>, Invalid> {
+    length(field, &messages, 0..=MOST_HOLDERS)?;
+    let holders = messages.into_iter().enumerate();
+    let holders = holders.map(|(place, one)| {
+        Ok(Holder {
+            worker: word(&format!("{field}[{place}].worker"), one.worker)?,
+            name: name::label(&one.name),
+        })
+    });
+    holders.collect()
 }
 
 fn counts(

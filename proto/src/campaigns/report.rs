@@ -6,7 +6,7 @@ use super::{BUILD, Record, Snapshot, record, record_message, snapshot, snapshot_
 use crate::admin::OWNER;
 use crate::census;
 use crate::invalid::{length, text, within};
-use crate::{Invalid, v1};
+use crate::{Invalid, name, v1};
 
 /// What one build contributed to the accepted segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,14 +34,32 @@ pub struct OwnerShare {
     pub reachable: u64,
     /// How many of those segments another owner, or the operator, got as well.
     pub audited: u64,
-    /// How many of its tallies differ from what counts now, or from what others got where that is open.
+    /// How many of its tallies differ from what counts now, by a ruling.
     pub disagreed: u64,
+    /// How many of its tallies belong to an open dispute: the honest side's as well.
+    pub disputed: u64,
     /// How many seconds of CPU time those segments took: as its workers told it, or about, by the speed that
     /// they measured last; `None` where neither is known of all.
     pub core_seconds: Option<u64>,
     /// Of how many of those segments nobody told it.
     pub estimated: u64,
 }
+
+/// What one worker contributed to the accepted segments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerShare {
+    /// Its id.
+    pub worker: String,
+    /// What people call its machine.
+    pub name: Option<String>,
+    /// Who answers for it.
+    pub owner: String,
+    /// How many segments count with a tally of its.
+    pub segments: u64,
+}
+
+/// The most workers in a report.
+pub const MOST_WORKERS: usize = 100;
 
 /// What a report is made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +72,10 @@ pub struct Findings {
     pub builds: Vec<BuildShare>,
     /// Who answers for it.
     pub owners: Vec<OwnerShare>,
+    /// On which machines it was computed, the most first.
+    pub workers: Vec<WorkerShare>,
+    /// How many more workers have accepted segments.
+    pub more_workers: u64,
     /// The prefix's paths, ascending by index, each of another block.
     pub paths: Vec<Witness>,
 }
@@ -75,6 +97,8 @@ pub fn report_response(findings: &Findings) -> v1::ReportResponse {
         snapshot: Some(snapshot_message(&findings.snapshot)),
         builds: builds.collect(),
         owners: findings.owners.iter().map(owner_share_message).collect(),
+        workers: findings.workers.iter().map(worker_share_message).collect(),
+        more_workers: findings.more_workers,
         paths: findings.paths.iter().map(census::witness_message).collect(),
     }
 }
@@ -107,6 +131,8 @@ pub fn findings(message: v1::ReportResponse) -> Result<Findings, Invalid> {
     Ok(Findings {
         builds: builds.collect::<Result<_, Invalid>>()?,
         owners: owners(&record.cut, message.owners)?,
+        workers: workers(&record.cut, message.workers)?,
+        more_workers: message.more_workers,
         paths: paths(&snapshot, message.paths)?,
         snapshot,
         record,
@@ -121,9 +147,37 @@ fn owner_share_message(share: &OwnerShare) -> v1::report_response::OwnerShare {
         reachable: share.reachable,
         audited: share.audited,
         disagreed: share.disagreed,
+        disputed: share.disputed,
         core_seconds: share.core_seconds,
         estimated: share.estimated,
     }
+}
+
+fn worker_share_message(share: &WorkerShare) -> v1::report_response::WorkerShare {
+    v1::report_response::WorkerShare {
+        worker: share.worker.clone(),
+        name: share.name.clone().unwrap_or_default(),
+        owner: share.owner.clone(),
+        segments: share.segments,
+    }
+}
+
+/// The workers of a campaign that messages say.
+fn workers(
+    cut: &Cut,
+    messages: Vec<v1::report_response::WorkerShare>,
+) -> Result<Vec<WorkerShare>, Invalid> {
+    length("workers", &messages, 0..=MOST_WORKERS)?;
+    let workers = messages.into_iter().enumerate().map(|(place, share)| {
+        let at = |name: &str| format!("workers[{place}].{name}");
+        Ok(WorkerShare {
+            worker: text(&at("worker"), share.worker, 1..=64)?,
+            name: name::label(&share.name),
+            owner: text(&at("owner"), share.owner, 1..=OWNER)?,
+            segments: within(&at("segments"), share.segments, 1..=cut.segments())?,
+        })
+    });
+    workers.collect()
 }
 
 /// The owners of a campaign that messages say; all together they have no more than there is.
@@ -144,6 +198,7 @@ fn owners(
             reachable: within(&at("reachable"), share.reachable, 0..=share.samples)?,
             audited: within(&at("audited"), share.audited, 0..=share.segments)?,
             disagreed: share.disagreed,
+            disputed: share.disputed,
             core_seconds: share.core_seconds,
             estimated: within(&at("estimated"), share.estimated, 0..=share.segments)?,
         })

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use kazoe_common::census::{BLOCK, Campaign, Cut, Digest, Outcome, Tally, Witness};
 use kazoe_common::game::Variant;
-use kazoe_proto::admin::{Credential, Role, Worker};
+use kazoe_proto::admin::{Credential, Presence, Role, Worker};
 use kazoe_proto::campaigns::{
-    BuildShare, Counts, Findings, ForeignCampaign, OwnerShare, Pace, Record, Snapshot, Submission,
-    Target,
+    BuildShare, Counts, Findings, ForeignCampaign, Holder, OwnerShare, Pace, Record, Snapshot,
+    Submission, Target, WorkerShare,
 };
 use kazoe_proto::census::Finished;
+use kazoe_proto::name::label;
 use kazoe_proto::work::{Lease, Token};
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
@@ -200,6 +201,12 @@ pub(crate) fn snapshot(campaign: String, cut: Cut) -> impl Strategy<Value = Snap
                 audited: prefix_segments / 2,
                 workers,
                 pace: [None, Some(Pace::Running), Some(Pace::Cancelled)][workers as usize % 3],
+                holders: (0..workers % 17)
+                    .map(|number| Holder {
+                        worker: format!("w-{number}"),
+                        name: label(["", "rack-7"][number as usize % 2]),
+                    })
+                    .collect(),
             })
         },
     )
@@ -228,6 +235,7 @@ pub(crate) fn findings() -> impl Strategy<Value = Findings> {
                 reachable: samples,
                 audited: samples.min(1),
                 disagreed: u64::from(disagreed),
+                disputed: u64::from(disagreed / 2),
                 core_seconds,
                 estimated: samples.min(1),
             },
@@ -244,6 +252,13 @@ pub(crate) fn findings() -> impl Strategy<Value = Findings> {
                     snapshot,
                     builds,
                     owners,
+                    workers: vec![WorkerShare {
+                        worker: "w-1".to_owned(),
+                        name: label("rack-7"),
+                        owner: "a".to_owned(),
+                        segments: 1,
+                    }],
+                    more_workers: paths,
                     paths: indices
                         .filter(|&index| index < samples)
                         .map(|index| Witness::Path {
@@ -284,15 +299,15 @@ pub(crate) fn worker() -> impl Strategy<Value = Worker> {
     (
         (id(), name(), name()),
         (1..=65_536_u32, 0..99_u64, any::<u32>()),
-        (any::<u64>(), any::<bool>()),
-        (any::<u64>(), any::<u64>(), any::<u64>()),
+        (any::<u64>(), any::<bool>(), presence(), any::<String>()),
+        (any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>()),
     )
         .prop_map(
             |(
                 (worker, owner, build),
                 (threads, speed, leases),
-                (silent, drained),
-                (accepted, audited, disagreed),
+                (silent, drained, presence, called),
+                (accepted, audited, disagreed, disputed),
             )| Worker {
                 worker,
                 owner,
@@ -305,8 +320,20 @@ pub(crate) fn worker() -> impl Strategy<Value = Worker> {
                 accepted,
                 audited: audited.min(accepted),
                 disagreed,
+                disputed,
+                name: label(&called),
+                presence,
             },
         )
+}
+
+fn presence() -> impl Strategy<Value = Presence> {
+    select(vec![
+        Presence::AtWork,
+        Presence::Idle,
+        Presence::Leaving,
+        Presence::Gone,
+    ])
 }
 
 pub(crate) fn role() -> impl Strategy<Value = Role> {

@@ -2,6 +2,7 @@
 
 use kazoe_proto::admin::{self, NewCredential, Purge, Whose};
 use kazoe_proto::campaigns::{self, Listed, Record, SubmitAnswer, Submitted};
+use kazoe_proto::name::label;
 use kazoe_proto::work::{
     self, Claim, Held, Join, Joined, Notice, Offer, Report, StopReason, Verdict,
 };
@@ -93,8 +94,8 @@ proptest! {
     #[test]
     fn joins(protocol in 1..9_u32, build in name(),
              tests in vec((campaign(), self_tests(1..=3)), 0..3),
-             worker in id(), heartbeat in millis(100..=3_600_000), owner in name()) {
-        let join = Join { protocol, build, self_tests: tests };
+             worker in id(), heartbeat in millis(100..=3_600_000), owner in name(), called in any::<String>()) {
+        let join = Join { protocol, build, self_tests: tests, name: label(&called) };
         prop_assert_eq!(work::join(sent(&work::join_request(&join))).unwrap(), join);
         let joined = Joined { worker, heartbeat, owner };
         prop_assert_eq!(work::joined(sent(&work::join_response(&joined))).unwrap(), joined);
@@ -196,7 +197,7 @@ proptest! {
 
     #[test]
     fn workers_and_credentials(workers in vec(worker(), 0..4), tokens in vec(credential(), 0..4)) {
-        let message = sent(&admin::workers_response(&workers));
+        let message = sent(&admin::workers_response(&workers, 3));
         prop_assert_eq!(admin::workers(message).unwrap(), workers);
         let message = sent(&admin::list_tokens_response(&tokens));
         prop_assert_eq!(admin::credentials(message).unwrap(), tokens);

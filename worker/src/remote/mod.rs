@@ -16,10 +16,11 @@ use std::time::{Duration, Instant};
 use fail::fail_point;
 use kazoe_common::census::{Campaign, Counter};
 use kazoe_proto::later::pushback;
+use kazoe_proto::v1::LeaveRequest;
 use kazoe_proto::v1::work_client::WorkClient;
 use kazoe_proto::work::{self as messages, Joined, Notice, Report, Verdict};
 use tonic::{Code, Status};
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use batches::batches;
 pub use conversation::{Talk, odd, within};
@@ -39,6 +40,8 @@ const BUSY: Duration = Duration::from_secs(20);
 pub struct Habits {
     /// Its build in a word for people.
     pub build: String,
+    /// What people call its machine: a label, made harmless.
+    pub name: Option<String>,
     /// On how many threads it computes.
     pub threads: u32,
     /// Whether it leaves after one lease.
@@ -142,17 +145,33 @@ impl RemoteDesk {
         };
     }
 
+    /// Says that the worker leaves, so that it is not looked for. A coordinator that does not answer soon takes it
+    /// for lost after a while.
+    pub async fn leave(&mut self) {
+        const FAREWELL: Duration = Duration::from_secs(2);
+        let Some(joined) = self.joined.take() else {
+            return;
+        };
+        let request = LeaveRequest {
+            worker: joined.worker,
+        };
+        let left = tokio::time::timeout(FAREWELL, self.work.leave(request)).await;
+        debug!(?left, "said that it leaves");
+    }
+
     async fn try_join(&mut self) -> Result<Joined, Status> {
         let join = messages::Join {
             protocol: messages::PROTOCOL,
             build: self.habits.build.clone(),
             self_tests: self.proof.clone(),
+            name: self.habits.name.clone(),
         };
         let answer = self.work.join(messages::join_request(&join));
         let answer = within(self.silence, answer).await?;
         let joined = messages::joined(answer.into_inner()).map_err(odd)?;
         info!(
             worker = joined.worker,
+            name = self.habits.name,
             owner = joined.owner,
             threads = self.habits.threads,
             "joined"

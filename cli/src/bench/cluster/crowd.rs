@@ -63,6 +63,7 @@ impl Crowd {
             protocol: messages::PROTOCOL,
             build: build(),
             self_tests: proof::known().map_err(Stop::failed)?,
+            name: None,
         }));
         let mut orders = orders();
         let mut workers = Vec::new();

@@ -1,6 +1,7 @@
 //! Accepted segments that another owner computes as well.
 
 use kazoe_common::census::Segment;
+use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
 
 use crate::leasing::{DisputedSegment, Millis, is_audited};
@@ -94,7 +95,7 @@ pub(super) async fn due(
         .map(|(segment, owners)| {
             Ok(DisputedSegment {
                 segment: from_row(segment)?,
-                owners,
+                owners: owners.into_iter().map(stored_owner).collect(),
                 lent_until: None,
             })
         })

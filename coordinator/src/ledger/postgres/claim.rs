@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use kazoe_common::census::{Cut, Segment};
+use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
 
 use super::stock::stock;
-use super::{campaign_rows, losses};
+use super::{campaign_rows, clock, losses};
 use crate::leasing::{Millis, Purpose, choose};
 use crate::ledger::rows::{self, Failure, from_row, millis, to_row};
 use crate::ledger::{Lease, LedgerError, Lent, Pace, Token, Who};
@@ -32,6 +33,9 @@ pub(super) async fn claim(
         return Ok(claimants.iter().map(|_| None).collect());
     }
     let (at, frontier) = moment(conn, id).await?;
+    if let Some(hold) = claimants.iter().map(|claimant| claimant.hold).max() {
+        clock::pull_back(conn, id, at, hold).await?;
+    }
     let mut stock = stock(conn, id, &campaign.cut, claimants, at, frontier).await?;
     losses::heed(conn, id, &mut stock, at).await?;
     let unleased: HashSet<Segment> = stock.unleased.iter().copied().collect();
@@ -39,7 +43,8 @@ pub(super) async fn claim(
     for claimant in claimants {
         let Claimant { who, want, hold } = claimant;
         let want = usize::try_from(*want).unwrap_or(usize::MAX);
-        let segments = choose(&stock, &who.owner, who.operator, at, want);
+        let asking = stored_owner(who.owner.clone());
+        let segments = choose(&stock, &asking, who.operator, at, want);
         let deadline = at.saturating_add(millis(*hold));
         stock.lend(&segments, deadline);
         chosen.push((claimant, deadline, segments));
@@ -195,10 +200,11 @@ async fn insert_leases(
     }
     let rows = sqlx::query_as::<_, (i64, Vec<u8>, String, String, bool, String, i64)>(
         "-- leases_insert
-         INSERT INTO leases (secret, campaign, owner, worker, operator, build, claimed_at, deadline)
+         INSERT INTO leases (secret, campaign, owner, worker, operator, build, claimed_at, deadline,
+                             hold)
          SELECT substring(uuid_send(gen_random_uuid()) FOR 6)
                 || substring(uuid_send(gen_random_uuid()) FOR 2),
-                $1, t.owner, t.worker, t.operator, t.build, $2, t.deadline
+                $1, t.owner, t.worker, t.operator, t.build, $2, t.deadline, t.deadline - $2
          FROM unnest($3::text[], $4::text[], $5::boolean[], $6::text[], $7::bigint[])
               AS t (owner, worker, operator, build, deadline)
          RETURNING sequence, secret, owner, worker, operator, build, deadline",

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use kazoe_proto::name::stored_owner;
+
 use super::gather::Answer;
 use super::operator::{Deed, write_deed};
 use super::{PostgresLedger, now};
@@ -16,7 +18,7 @@ fn credential((id, owner, role, hash, created_at, revoked): Row) -> Result<Crede
         role: Role::by_name(&role).ok_or_else(|| row("its role"))?,
         hash: SecretHash::try_from(hash.as_slice()).map_err(|_| row("its hash"))?,
         id,
-        owner,
+        owner: stored_owner(owner),
         created_at,
         revoked,
     })

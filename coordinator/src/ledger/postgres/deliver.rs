@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use kazoe_common::census::{Cut, Segment};
+use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
 
 use super::results::{self, Arrival};
@@ -124,7 +125,7 @@ async fn senders(
                 secret: rows::secret(&secret)?,
             };
             let who = Who {
-                owner,
+                owner: stored_owner(owner),
                 worker,
                 build,
                 operator,

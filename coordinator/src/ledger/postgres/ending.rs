@@ -23,11 +23,13 @@ pub(super) async fn extend(
     let deadline = now(conn).await?.saturating_add(millis(hold));
     let extended = sqlx::query(
         "-- leases_extend
-         UPDATE leases SET deadline = $3 WHERE sequence = $1 AND secret = $2 AND ended_at IS NULL",
+         UPDATE leases SET deadline = $3, hold = $4
+         WHERE sequence = $1 AND secret = $2 AND ended_at IS NULL",
     )
     .bind(token.sequence)
     .bind(token.secret.to_vec())
     .bind(deadline)
+    .bind(millis(hold))
     .execute(conn)
     .await?;
     if extended.rows_affected() == 1 {
@@ -135,7 +137,7 @@ pub(super) async fn forfeit(conn: &mut PgConnection, worker: &str) -> Result<u64
 
 /// Closes what leases still lend, and tells how many segments that is of each; those that were to be filled
 /// wait for the next claim.
-async fn give_back(
+pub(super) async fn give_back(
     conn: &mut PgConnection,
     leases: &HashSet<i64>,
     closing: &str,

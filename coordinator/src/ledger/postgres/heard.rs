@@ -22,9 +22,11 @@ type AskingRow = (
     String,
     bool,
     String,
+    Option<String>,
     Option<i64>,
     Option<i64>,
     i64,
+    bool,
     bool,
     i64,
 );
@@ -52,43 +54,72 @@ impl PostgresLedger {
         asking: &[AskingWorker],
     ) -> Result<Vec<Answer<Option<(WorkerRecord, u64)>>>, LedgerError> {
         let ids: &Vec<&str> = &asking.iter().map(|one| one.id.as_str()).collect();
-        let found = self.write(|mut tx, _| async move {
-            let at = now(&mut tx).await?;
-            sqlx::query(
-                "-- workers_asking
-                 UPDATE workers SET seen_at = greatest(seen_at, $5),
-                                    threads = t.threads, speed = coalesce(t.speed, workers.speed)
-                 FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
-                      AS t (id, owner, threads, speed)
-                 WHERE workers.id = t.id AND workers.owner = t.owner AND workers.drained_at IS NULL",
-            )
-            .bind(ids)
-            .bind(asking.iter().map(|one| one.owner.as_str()).collect::<Vec<_>>())
-            .bind(asking.iter().map(|one| i64::from(one.threads)).collect::<Vec<_>>())
-            .bind(asking.iter().map(|one| one.speed.map(to_row)).collect::<Vec<_>>())
-            .bind(at)
-            .execute(&mut *tx)
-            .await?;
-            let rows = sqlx::query_as::<_, AskingRow>(
-                "-- workers_of_asking
-                 SELECT id, owner, operator, build, threads, speed, $2 - seen_at,
-                        drained_at IS NOT NULL,
+        let found =
+            self.write(|mut tx, _| async move {
+                let at = now(&mut tx).await?;
+                let rows = sqlx::query_as::<_, AskingRow>(
+                    "-- workers_of_asking
+                 SELECT id, owner, operator, build, name, threads, speed, $2 - seen_at,
+                        drained_at IS NOT NULL, left_at IS NOT NULL,
                         (SELECT count(*) FILTER (WHERE l.deadline > $2) FROM leases l
                          WHERE l.worker = w.id AND l.ended_at IS NULL)
                  FROM workers w WHERE id = ANY ($1)",
-            )
-            .bind(ids)
-            .bind(at)
-            .fetch_all(&mut *tx)
-            .await?;
-            let mut found = HashMap::new();
-            for (id, owner, operator, build, threads, speed, silent, drained, held) in rows {
-                let row = (id, owner, operator, build, threads, speed, silent, drained);
-                let worker = record(row)?;
-                found.insert(worker.id.clone(), (worker, from_row(held)?));
-            }
-            Ok((tx, found))
-        });
+                )
+                .bind(ids)
+                .bind(at)
+                .fetch_all(&mut *tx)
+                .await?;
+                let mut found = HashMap::new();
+                for row in rows {
+                    let (
+                        id,
+                        owner,
+                        operator,
+                        build,
+                        name,
+                        threads,
+                        speed,
+                        silent,
+                        drained,
+                        left,
+                        held,
+                    ) = row;
+                    let row = (
+                        id, owner, operator, build, name, threads, speed, silent, drained, left,
+                    );
+                    let worker = record(row)?;
+                    found.insert(worker.id.clone(), (worker, from_row(held)?));
+                }
+                // An owner may be stored in another spelling: the owners are compared here.
+                let own = asking.iter().filter(|one| {
+                    let worker = found.get(&one.id).map(|(worker, _)| worker);
+                    worker.is_some_and(|worker| worker.owner == one.owner && !worker.drained)
+                });
+                let own: Vec<&AskingWorker> = own.collect();
+                // Not the greater of two moments: after the clock ran backwards the later one is wrong.
+                sqlx::query(
+                    "-- workers_asking
+                 UPDATE workers SET seen_at = $4, left_at = NULL,
+                                    threads = t.threads, speed = coalesce(t.speed, workers.speed)
+                 FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS t (id, threads, speed)
+                 WHERE workers.id = t.id",
+                )
+                .bind(own.iter().map(|one| one.id.as_str()).collect::<Vec<_>>())
+                .bind(
+                    own.iter()
+                        .map(|one| i64::from(one.threads))
+                        .collect::<Vec<_>>(),
+                )
+                .bind(
+                    own.iter()
+                        .map(|one| one.speed.map(to_row))
+                        .collect::<Vec<_>>(),
+                )
+                .bind(at)
+                .execute(&mut *tx)
+                .await?;
+                Ok((tx, found))
+            });
         let found = found.await?;
         let answers = asking.iter().map(|one| Ok(found.get(&one.id).cloned()));
         Ok(answers.collect())
@@ -126,7 +157,7 @@ impl PostgresLedger {
             let at = now(&mut tx).await?;
             let drained: HashMap<String, bool> = sqlx::query_as::<_, (String, bool)>(
                 "-- workers_heard
-                 UPDATE workers SET seen_at = greatest(seen_at, $2) WHERE id = ANY ($1)
+                 UPDATE workers SET seen_at = $2 WHERE id = ANY ($1)
                  RETURNING id, drained_at IS NOT NULL",
             )
             .bind(
@@ -143,7 +174,7 @@ impl PostgresLedger {
             // A cancelled campaign's leases are extended no more.
             let extended: HashSet<i64> = sqlx::query_scalar::<_, i64>(
                 "-- leases_extend_all
-                 UPDATE leases SET deadline = $3
+                 UPDATE leases SET deadline = $3 + $4, hold = $4
                  WHERE sequence = ANY (ARRAY(
                      SELECT held.sequence
                      FROM unnest($1::bigint[], $2::bytea[]) AS told (sequence, secret),
@@ -162,7 +193,8 @@ impl PostgresLedger {
                     .map(|beat| beat.token.secret.to_vec())
                     .collect::<Vec<_>>(),
             )
-            .bind(at.saturating_add(millis(hold)))
+            .bind(at)
+            .bind(millis(hold))
             .fetch_all(&mut *tx)
             .await?
             .into_iter()

@@ -11,7 +11,7 @@ pub(super) const RUNTIME_ROLE: &str = "kazoe_runtime";
 const LOCK: i64 = 0x4b41_5a4f;
 
 /// Append-only.
-const MIGRATIONS: [Migration; 6] = [
+const MIGRATIONS: [Migration; 8] = [
     Migration {
         version: 20_261_130_000_000,
         name: "create_ledger",
@@ -41,6 +41,16 @@ const MIGRATIONS: [Migration; 6] = [
         version: 20_261_205_000_000,
         name: "find_expired_leases",
         sql: include_str!("../../../../migrations/postgres/20261205000000_find_expired_leases.sql"),
+    },
+    Migration {
+        version: 20_261_210_000_000,
+        name: "label_workers",
+        sql: include_str!("../../../../migrations/postgres/20261210000000_label_workers.sql"),
+    },
+    Migration {
+        version: 20_261_210_000_001,
+        name: "tell_holds",
+        sql: include_str!("../../../../migrations/postgres/20261210000001_tell_holds.sql"),
     },
 ];
 

@@ -1,8 +1,11 @@
 //! Taking back whatever a worker, an owner or a build computed and nobody else confirmed.
 
+use kazoe_proto::name::stored_owner;
+use sqlx::PgConnection;
+
 use super::operator::{self, Retraction};
 use super::{PostgresLedger, campaign_rows, prefix};
-use crate::ledger::rows::{from_row, to_row};
+use crate::ledger::rows::{Failure, from_row, to_row};
 use crate::ledger::{LedgerError, Whose};
 
 impl PostgresLedger {
@@ -29,11 +32,15 @@ impl PostgresLedger {
         };
         self.write(|mut tx, _| async move {
             campaign_rows::lock(&mut tx, id).await?;
+            let owners = match owner {
+                Some(owner) => Some(spellings(&mut tx, owner).await?),
+                None => None,
+            };
             let segments = sqlx::query_scalar::<_, i64>(
                 "-- purge_find
                  SELECT a.segment FROM accepted a JOIN results r ON r.id = a.result
                  WHERE a.campaign = $1
-                   AND (r.worker = $2 OR r.owner = $3 OR r.build = $4 OR r.segment = $5)
+                   AND (r.worker = $2 OR r.owner = ANY ($3) OR r.build = $4 OR r.segment = $5)
                    AND (r.segment = $5 OR NOT EXISTS (
                        SELECT 1 FROM results o
                        WHERE o.campaign = r.campaign AND o.segment = r.segment
@@ -42,7 +49,7 @@ impl PostgresLedger {
                                          WHERE x.campaign = o.campaign AND x.segment = o.segment
                                            AND x.action = 'retract' AND y.owner = o.owner)
                          AND o.samples = r.samples AND o.digest = r.digest
-                         AND o.worker IS DISTINCT FROM $2 AND o.owner IS DISTINCT FROM $3
+                         AND o.worker IS DISTINCT FROM $2 AND (o.owner = ANY ($3)) IS NOT TRUE
                          AND o.build IS DISTINCT FROM $4
                          AND NOT EXISTS (SELECT cell, count FROM result_cells WHERE result = o.id
                                          EXCEPT
@@ -54,7 +61,7 @@ impl PostgresLedger {
             )
             .bind(id)
             .bind(worker)
-            .bind(owner)
+            .bind(owners)
             .bind(build)
             .bind(segment)
             .fetch_all(&mut *tx)
@@ -77,4 +84,16 @@ impl PostgresLedger {
         })
         .await
     }
+}
+
+/// An owner's name, and the other spellings of it that tokens were stored with.
+async fn spellings(conn: &mut PgConnection, owner: &str) -> Result<Vec<String>, Failure> {
+    let stored = sqlx::query_scalar::<_, String>(
+        "-- purge_spellings
+         SELECT DISTINCT owner FROM credentials",
+    );
+    let mut all = stored.fetch_all(conn).await?;
+    all.retain(|one| stored_owner(one.clone()) == owner);
+    all.push(owner.to_owned());
+    Ok(all)
 }

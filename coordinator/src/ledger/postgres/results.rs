@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use kazoe_common::census::{Segment, Tally, Witness};
+use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
 
 use crate::leasing::{Docket, Millis, Received, Verdict};
@@ -355,7 +356,7 @@ pub(super) async fn docket(
             rows::entry(&mut tally.depths, depth, count)?;
         }
         earlier.push(Received {
-            owner,
+            owner: stored_owner(owner),
             operator,
             lease,
             samples: from_row(samples)?,

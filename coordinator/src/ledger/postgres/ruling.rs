@@ -1,6 +1,7 @@
 //! One tally judged by what the log has of its segment, and the ruling carried out.
 
 use kazoe_common::census::Segment;
+use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
 
 use super::operator::{self, Move, Retraction};
@@ -12,7 +13,7 @@ use crate::ledger::rows::{Failure, to_row};
 
 pub(super) fn received(arrival: Arrival<'_>, delivery: &Delivery) -> Received {
     Received {
-        owner: arrival.who.owner.clone(),
+        owner: stored_owner(arrival.who.owner.clone()),
         operator: arrival.who.operator,
         lease: arrival.lease,
         samples: delivery.samples,

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
 
 use super::gather::Answer;
@@ -21,7 +22,8 @@ async fn heard_lately(conn: &mut PgConnection, patience: Millis) -> Result<u64, 
     let since = now(conn).await? - patience;
     let heard = sqlx::query_scalar::<_, i64>(
         "-- schedule_heard
-         SELECT count(*) FROM workers WHERE seen_at > $1 AND drained_at IS NULL",
+         SELECT count(*) FROM workers
+         WHERE seen_at > $1 AND drained_at IS NULL AND left_at IS NULL",
     )
     .bind(since)
     .fetch_one(conn)
@@ -93,26 +95,6 @@ impl PostgresLedger {
         .await
     }
 
-    /// How many workers hold leases of a campaign that still lend something.
-    ///
-    /// # Errors
-    /// [`LedgerError::Storage`].
-    pub async fn holders(&self, id: &str) -> Result<u32, LedgerError> {
-        self.read(|mut tx| async move {
-            let holders = sqlx::query_scalar::<_, i64>(
-                "-- schedule_holders
-                 SELECT count(DISTINCT l.worker) FROM leases l
-                 WHERE l.campaign = $1 AND l.ended_at IS NULL AND l.deadline > $2",
-            )
-            .bind(id)
-            .bind(now(&mut tx).await?)
-            .fetch_one(&mut *tx)
-            .await?;
-            Ok(u32::try_from(holders).unwrap_or(u32::MAX))
-        })
-        .await
-    }
-
     /// What a token names, whether it goes on or not.
     ///
     /// # Errors
@@ -149,7 +131,7 @@ impl PostgresLedger {
                 let lease = LeaseRecord {
                     campaign,
                     segment_blocks: from_row(blocks)?,
-                    owner,
+                    owner: stored_owner(owner),
                     worker,
                     segments: segments.collect::<Result<_, _>>()?,
                 };
@@ -174,24 +156,26 @@ impl PostgresLedger {
     /// [`LedgerError::Storage`].
     pub async fn overdue(&self) -> Result<Vec<Overdue>, LedgerError> {
         self.read(|mut tx| async move {
-            sqlx::query_as::<_, (i64, String, String, String, i64)>(
+            sqlx::query_as::<_, (i64, String, String, Option<String>, String, i64)>(
                 "-- schedule_overdue
-                 SELECT l.sequence, l.campaign, l.worker, l.owner, count(*)
+                 SELECT l.sequence, l.campaign, l.worker, w.name, l.owner, count(*)
                  FROM (SELECT * FROM leases WHERE ended_at IS NULL AND deadline <= $1
                        UNION ALL
                        SELECT * FROM leases WHERE ending = 'expired' AND ended_at > $1 - 60000) l
                  JOIN loans o ON o.lease = l.sequence AND (o.closed_at IS NULL OR o.closing = 'expired')
-                 GROUP BY l.sequence, l.campaign, l.worker, l.owner ORDER BY l.sequence",
+                 LEFT JOIN workers w ON w.id = l.worker
+                 GROUP BY l.sequence, l.campaign, l.worker, w.name, l.owner ORDER BY l.sequence",
             )
             .bind(now(&mut tx).await?)
             .fetch_all(&mut *tx)
             .await?
             .into_iter()
-            .map(|(sequence, campaign, worker, owner, segments)| {
+            .map(|(sequence, campaign, worker, name, owner, segments)| {
                 Ok(Overdue {
                     sequence,
                     campaign,
                     worker,
+                    name,
                     owner,
                     segments: from_row(segments)?,
                 })

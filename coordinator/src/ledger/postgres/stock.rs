@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use kazoe_common::census::{Cut, Segment};
+use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
 
 use super::audits;
@@ -81,7 +82,7 @@ async fn disputed(conn: &mut PgConnection, id: &str) -> Result<Vec<DisputedSegme
         .await?;
         all.push(DisputedSegment {
             segment: from_row(segment)?,
-            owners,
+            owners: owners.into_iter().map(stored_owner).collect(),
             lent_until,
         });
     }

@@ -1,38 +1,44 @@
-//! Workers: who joined, and what became of their work.
+//! Workers: who joined, who left, and who is to leave.
 
 use std::collections::HashSet;
+
+use kazoe_proto::name::stored_owner;
 
 use super::gather::Answer;
 use super::operator::{Deed, write_deed};
 use super::{PostgresLedger, now};
-use crate::leasing::Millis;
-use crate::ledger::disagreement::disagrees;
+use crate::leasing::{Millis, Presence, Sighting, presence};
 use crate::ledger::rows::{Failure, from_row};
-use crate::ledger::{LedgerError, NewWorker, WorkerRecord, WorkerStanding};
+use crate::ledger::{Drained, LedgerError, NewWorker, WorkerRecord};
 
-/// Id, owner, operator, build, threads, speed, for how long it has been silent, whether it was told to leave.
+/// Id, owner, operator, build, name, threads, speed, for how long it has been silent, whether it was told to
+/// leave, whether it said that it left.
 pub(super) type Row = (
     String,
     String,
     bool,
     String,
+    Option<String>,
     Option<i64>,
     Option<i64>,
     i64,
     bool,
+    bool,
 );
 
 pub(super) fn record(row: Row) -> Result<WorkerRecord, Failure> {
-    let (id, owner, operator, build, threads, speed, silent, drained) = row;
+    let (id, owner, operator, build, name, threads, speed, silent, drained, left) = row;
     Ok(WorkerRecord {
         id,
-        owner,
+        owner: stored_owner(owner),
         operator,
         build,
+        name,
         threads: threads.and_then(|threads| u32::try_from(threads).ok()),
         speed: speed.map(from_row).transpose()?,
-        silent: silent.max(0),
+        silent,
         drained,
+        left,
     })
 }
 
@@ -57,10 +63,10 @@ impl PostgresLedger {
         self.write(|mut tx, again| async move {
             let entered: HashSet<String> = sqlx::query_scalar::<_, String>(
                 "-- workers_insert
-                 INSERT INTO workers (id, owner, credential, operator, build, joined_at, seen_at)
-                 SELECT t.id, t.owner, t.credential, t.operator, t.build, $6, $6
-                 FROM unnest($1::text[], $2::text[], $3::text[], $4::boolean[], $5::text[])
-                      AS t (id, owner, credential, operator, build)
+                 INSERT INTO workers (id, owner, credential, operator, build, joined_at, seen_at, name)
+                 SELECT t.id, t.owner, t.credential, t.operator, t.build, $6, $6, t.name
+                 FROM unnest($1::text[], $2::text[], $3::text[], $4::boolean[], $5::text[], $7::text[])
+                      AS t (id, owner, credential, operator, build, name)
                  ON CONFLICT DO NOTHING RETURNING id",
             )
             .bind(
@@ -94,6 +100,12 @@ impl PostgresLedger {
                     .collect::<Vec<_>>(),
             )
             .bind(now(&mut tx).await?)
+            .bind(
+                joiners
+                    .iter()
+                    .map(|(_, new)| new.name.as_deref())
+                    .collect::<Vec<_>>(),
+            )
             .fetch_all(&mut *tx)
             .await?
             .into_iter()
@@ -120,8 +132,8 @@ impl PostgresLedger {
             let at = now(&mut tx).await?;
             sqlx::query_as::<_, Row>(
                 "-- workers_find
-                 SELECT id, owner, operator, build, threads, speed, $2 - seen_at,
-                        drained_at IS NOT NULL
+                 SELECT id, owner, operator, build, name, threads, speed, $2 - seen_at,
+                        drained_at IS NOT NULL, left_at IS NOT NULL
                  FROM workers WHERE id = $1",
             )
             .bind(id)
@@ -154,22 +166,68 @@ impl PostgresLedger {
         .await
     }
 
-    /// Lends a worker nothing more. Returns false if there is none of this id.
+    /// Notes that an owner's worker left. Of another owner's worker nothing is noted.
     ///
     /// # Errors
     /// [`LedgerError::Storage`].
-    pub async fn drain_worker(&self, id: &str, actor: &str) -> Result<bool, LedgerError> {
+    pub async fn worker_left(&self, id: &str, owner: &str) -> Result<(), LedgerError> {
+        let found = self.worker(id).await?;
+        if found.is_none_or(|worker| worker.owner != owner) {
+            return Ok(());
+        }
         self.write(|mut tx, _| async move {
             let at = now(&mut tx).await?;
-            let known = sqlx::query_scalar::<_, bool>(
-                "-- workers_lock
-                 SELECT drained_at IS NOT NULL FROM workers WHERE id = $1 FOR UPDATE",
+            sqlx::query(
+                "-- workers_left
+                 UPDATE workers SET left_at = $2, seen_at = $2 WHERE id = $1",
             )
             .bind(id)
+            .bind(at)
+            .execute(&mut *tx)
+            .await?;
+            Ok((tx, ()))
+        })
+        .await
+    }
+
+    /// Lends a worker nothing more, where one without a lease is gone after `patience`.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`].
+    pub async fn drain_worker(
+        &self,
+        id: &str,
+        actor: &str,
+        patience: Millis,
+    ) -> Result<Drained, LedgerError> {
+        self.write(|mut tx, _| async move {
+            let at = now(&mut tx).await?;
+            let known = sqlx::query_as::<_, (bool, bool, i64, i64)>(
+                "-- workers_lock
+                 SELECT drained_at IS NOT NULL, left_at IS NOT NULL, $2 - seen_at,
+                        (SELECT count(*) FROM leases l
+                         WHERE l.worker = w.id AND l.ended_at IS NULL AND l.deadline > $2)
+                 FROM workers w WHERE id = $1 FOR UPDATE OF w",
+            )
+            .bind(id)
+            .bind(at)
             .fetch_optional(&mut *tx)
             .await?;
-            if known != Some(false) {
-                return Ok((tx, known.is_some()));
+            let Some((drained, left, silent, leases)) = known else {
+                return Ok((tx, Drained::Unknown));
+            };
+            let seen = Sighting {
+                leases: from_row(leases)?,
+                silent,
+                drained,
+                left,
+            };
+            let answer = match presence(seen, patience) {
+                Presence::Gone => Drained::Gone,
+                _ => Drained::Told,
+            };
+            if drained {
+                return Ok((tx, answer));
             }
             sqlx::query(
                 "-- workers_drain
@@ -187,91 +245,8 @@ impl PostgresLedger {
                 note: &format!("worker {id}"),
             };
             write_deed(&mut tx, deed).await?;
-            Ok((tx, true))
-        })
-        .await
-    }
-
-    /// The workers heard in the last day that hold nothing, each with its owner and for how many
-    /// milliseconds it has been silent.
-    ///
-    /// # Errors
-    /// [`LedgerError::Storage`].
-    pub async fn present_workers(&self) -> Result<Vec<(String, String, Millis)>, LedgerError> {
-        self.read(|mut tx| async move {
-            let at = now(&mut tx).await?;
-            let workers = sqlx::query_as::<_, (String, String, i64)>(
-                "-- workers_present
-                 SELECT id, owner, $1 - seen_at FROM workers w
-                 WHERE seen_at > $1 - 86400000
-                   AND NOT EXISTS (SELECT 1 FROM leases l
-                                   WHERE l.worker = w.id AND l.ended_at IS NULL)",
-            )
-            .bind(at)
-            .fetch_all(&mut *tx)
-            .await?;
-            Ok(workers)
-        })
-        .await
-    }
-
-    /// All workers that hold leases, were heard in the last day, or have a tally in the log; by id.
-    ///
-    /// # Errors
-    /// [`LedgerError::Storage`].
-    pub async fn workers(&self) -> Result<Vec<WorkerStanding>, LedgerError> {
-        self.read(|mut tx| async move {
-            let at = now(&mut tx).await?;
-            let workers = sqlx::query_as::<_, Row>(
-                "-- workers_list
-                 SELECT id, owner, operator, build, threads, speed, $1 - seen_at,
-                        drained_at IS NOT NULL
-                 FROM workers w
-                 WHERE seen_at > $1 - 86400000
-                    OR EXISTS (SELECT 1 FROM leases l WHERE l.worker = w.id AND l.ended_at IS NULL)
-                    OR EXISTS (SELECT 1 FROM results r WHERE r.worker = w.id)
-                 ORDER BY id",
-            )
-            .bind(at)
-            .fetch_all(&mut *tx)
-            .await?;
-            let mut standings = Vec::with_capacity(workers.len());
-            for row in workers {
-                let worker = record(row)?;
-                let (leases, accepted, audited, disagreed) =
-                    sqlx::query_as::<_, (i64, i64, i64, i64)>(STANDING)
-                        .bind(&worker.id)
-                        .fetch_one(&mut *tx)
-                        .await?;
-                standings.push(WorkerStanding {
-                    worker,
-                    leases: from_row(leases)?,
-                    accepted: from_row(accepted)?,
-                    audited: from_row(audited)?,
-                    disagreed: from_row(disagreed)?,
-                });
-            }
-            Ok(standings)
+            Ok((tx, answer))
         })
         .await
     }
 }
-
-/// Of one worker: the leases that it holds, and what became of its tallies.
-const STANDING: &str = concat!(
-    "-- workers_standing
-    SELECT (SELECT count(*) FROM leases WHERE worker = $1 AND ended_at IS NULL),
-           (SELECT count(*) FROM results r JOIN accepted a ON a.result = r.id WHERE r.worker = $1),
-           (SELECT count(*) FROM results r JOIN accepted a ON a.result = r.id
-            WHERE r.worker = $1
-              AND EXISTS (SELECT 1 FROM results o
-                          WHERE o.campaign = r.campaign AND o.segment = r.segment
-                            AND o.verdict = 'audit' AND (o.owner <> r.owner OR o.operator))),
-           (SELECT count(*) FROM results r
-            WHERE r.worker = $1 AND r.verdict <> 'stale'
-              AND EXISTS (SELECT 1 FROM disputes d
-                          WHERE d.campaign = r.campaign AND d.segment = r.segment
-                            AND (d.closed_at IS NULL OR ",
-    disagrees!(),
-    ")))"
-);

@@ -22,10 +22,16 @@ const SHARES: &str = concat!(
                  AND o.verdict = 'audit' AND (o.owner <> r.owner OR o.operator))),
            count(*) FILTER (WHERE EXISTS (
                SELECT 1 FROM disputes d
-               WHERE d.campaign = r.campaign AND d.segment = r.segment
-                 AND (d.closed_at IS NULL OR ",
+               WHERE d.campaign = r.campaign AND d.segment = r.segment AND d.closed_at IS NOT NULL)
+               AND NOT EXISTS (
+               SELECT 1 FROM disputes d
+               WHERE d.campaign = r.campaign AND d.segment = r.segment AND d.closed_at IS NULL)
+               AND ",
     disagrees!(),
-    ")))
+    "),
+           count(*) FILTER (WHERE EXISTS (
+               SELECT 1 FROM disputes d
+               WHERE d.campaign = r.campaign AND d.segment = r.segment AND d.closed_at IS NULL))
     FROM results r
     LEFT JOIN accepted a ON a.result = r.id
     LEFT JOIN result_cells c ON c.result = r.id AND c.cell = ?2
@@ -33,7 +39,8 @@ const SHARES: &str = concat!(
     GROUP BY r.owner ORDER BY r.owner"
 );
 
-type Row = (String, i64, i64, i64, i64, i64);
+/// Owner, segments, samples, reachable, audited, disagreed, disputed.
+type Row = (String, i64, i64, i64, i64, i64, i64);
 
 /// By owner: the CPU time of the segments that count with a tally of its, in microseconds, and of how many
 /// of them nobody told it.
@@ -54,7 +61,7 @@ pub(super) async fn shares(
         .await?;
     let times = times(conn, id).await?;
     let shares = rows.into_iter().map(
-        |(owner, segments, samples, reachable, audited, disagreed)| {
+        |(owner, segments, samples, reachable, audited, disagreed, disputed)| {
             // Here nobody measures a speed to estimate it by.
             let (micros, untold) = times.get(&owner).copied().unwrap_or((0, segments));
             let micros: u64 = from_row(micros)?;
@@ -65,6 +72,7 @@ pub(super) async fn shares(
                 reachable: from_row(reachable)?,
                 audited: from_row(audited)?,
                 disagreed: from_row(disagreed)?,
+                disputed: from_row(disputed)?,
                 core_seconds: (untold == 0).then(|| micros.div_ceil(1_000_000)),
                 estimated: from_row(untold)?,
             })

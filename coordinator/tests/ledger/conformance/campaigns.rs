@@ -7,7 +7,8 @@ use kazoe_coordinator::ledger::{
 };
 
 use crate::made_up::{
-    assert_sound, campaign, deliveries, delivery, owner, serial, submission, tally, wrong_delivery,
+    assert_sound, campaign, deliveries, delivery, operator, owner, serial, submission, tally,
+    wrong_delivery,
 };
 
 use super::LONG;
@@ -167,7 +168,8 @@ pub(crate) async fn a_campaign_is_counted_from_end_to_end(ledger: impl Ledger) {
         samples: 0,
         reachable: 0,
         audited: 0,
-        disagreed: 1,
+        disagreed: 0,
+        disputed: 1,
         core_seconds: None,
         estimated: 0,
     };
@@ -179,7 +181,26 @@ pub(crate) async fn a_campaign_is_counted_from_end_to_end(ledger: impl Ledger) {
         ..share("a")
     };
     assert!(first.reachable > 0);
-    assert_eq!(owners, [first, share("b")]);
+    // Who is wrong is not known: neither disagrees as long as the dispute is open.
+    let first = OwnerShare {
+        disputed: 1,
+        ..first
+    };
+    assert_eq!(owners, [first.clone(), share("b")]);
+
+    // The operator gets what b got: now a disagrees with what counts.
+    let mut decides = delivery(6, 4096);
+    decides.tally.digest = Digest(decides.tally.digest.0 ^ 1);
+    ledger
+        .import(&campaign.id, &operator(), &[decides])
+        .await
+        .unwrap();
+    let owners = ledger.owners(&campaign.id).await.unwrap();
+    let standing = owners
+        .iter()
+        .map(|one| (one.owner.as_str(), one.disagreed, one.disputed));
+    let ruled = [("a", 1, 0), ("b", 0, 0), ("operator", 0, 0)];
+    assert_eq!(standing.collect::<Vec<_>>(), ruled);
 }
 
 pub(crate) async fn a_gap_ends_the_prefix(ledger: impl Ledger) {

@@ -119,5 +119,6 @@ fn snapshot() -> Snapshot {
         audited: 2,
         workers: 3,
         pace: Some(Pace::Paused),
+        holders: Vec::new(),
     }
 }

@@ -45,6 +45,7 @@ proptest! {
             audited: accepted,
             workers: u32::MAX,
             pace: 1,
+            holders: Vec::new(),
         }));
     }
 }

@@ -113,15 +113,32 @@ fn operators() {
         accepted: 5,
         audited: 2,
         disagreed: 0,
+        disputed: 0,
+        name: Some("rack-7".to_owned()),
+        presence: admin::Presence::AtWork,
     };
     spoil(
-        &admin::workers_response(&[worker]),
+        &admin::workers_response(&[worker], 0),
         admin::workers,
         &[
             ("workers[0].worker", |it| it.workers[0].worker.clear()),
             ("workers[0].owner", |it| it.workers[0].owner.clear()),
             ("workers[0].threads", |it| it.workers[0].threads = 0),
             ("workers[0].audited", |it| it.workers[0].audited = 6),
+            ("workers[0].presence", |it| it.workers[0].presence = 99),
+        ],
+    );
+    spoil(
+        &admin::reclaim_request(&admin::Reclaim::Lease(7)),
+        admin::reclaim,
+        &[
+            ("whose", |it| it.whose = None),
+            ("lease", |it| {
+                it.whose = Some(v1::reclaim_request::Whose::Lease(0));
+            }),
+            ("worker", |it| {
+                it.whose = Some(v1::reclaim_request::Whose::Worker("a b".to_owned()));
+            }),
         ],
     );
     let drain = v1::DrainRequest {

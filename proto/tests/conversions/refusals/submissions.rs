@@ -25,9 +25,17 @@ fn paths_of_reports() {
             reachable: 2,
             audited: 1,
             disagreed: 0,
+            disputed: 0,
             core_seconds: None,
             estimated: 0,
         }],
+        workers: vec![campaigns::WorkerShare {
+            worker: "w-1".to_owned(),
+            name: None,
+            owner: "a".to_owned(),
+            segments: 1,
+        }],
+        more_workers: 0,
         paths: vec![path(7), path(BLOCK), path(20 * BLOCK - 1)],
     });
     spoil(
@@ -48,6 +56,20 @@ fn paths_of_reports() {
                 it.owners[0].segments = 0;
                 it.owners[0].audited = 0;
                 it.owners[0].samples = it.campaign.as_ref().unwrap().cut.unwrap().samples;
+            }),
+            ("workers[0].worker", |it| it.workers[0].worker.clear()),
+            ("workers[0].owner", |it| it.workers[0].owner.clear()),
+            ("workers[0].segments", |it| it.workers[0].segments = 0),
+            ("workers", |it| {
+                it.workers = vec![it.workers[0].clone(); 101]
+            }),
+            ("snapshot.holders", |it| {
+                let holders = &mut it.snapshot.as_mut().unwrap().holders;
+                *holders = vec![v1::snapshot::Holder::default(); 17];
+            }),
+            ("snapshot.holders[0].worker", |it| {
+                let holders = &mut it.snapshot.as_mut().unwrap().holders;
+                *holders = vec![v1::snapshot::Holder::default()];
             }),
             ("paths[1]", |it| it.paths[1].index = BLOCK - 1),
             ("paths[2]", |it| it.paths[2].index += 1),

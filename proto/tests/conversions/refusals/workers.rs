@@ -15,6 +15,7 @@ fn joins_and_claims() {
             protocol: work::PROTOCOL,
             build: "test".to_owned(),
             self_tests: vec![(campaign(), self_tests())],
+            name: Some("rack-7".to_owned()),
         }),
         work::join,
         &[
@@ -44,6 +45,13 @@ fn joins_and_claims() {
             ("heartbeat_ms", |it| it.heartbeat_ms = 0),
             ("owner", |it| it.owner.clear()),
         ],
+    );
+    spoil(
+        &v1::LeaveRequest {
+            worker: "w-1".to_owned(),
+        },
+        work::left,
+        &[("worker", |it| it.worker = "a/b".to_owned())],
     );
     spoil(
         &v1::ClaimRequest {
