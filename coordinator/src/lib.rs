@@ -1,10 +1,9 @@
 //! The coordinator's side of Kazoe: which segment is lent to whom, and which tally counts.
 //!
 //! The modules stand in the order in which a campaign meets them: [`leasing`] decides, [`ledger`]
-//! keeps, [`ledger_file`] carries a ledger as one text file. [`plain_text`] reads texts as editors save them,
-//! [`tally_text`] is how both write a tally,
-//! keeps, [`ledger_file`] carries a ledger as one text file, which [`output_file`] writes. [`tally_text`] is how both write a tally,
-//! [`progress`] how people are told how far it is. [`service`] does all that for callers on a network,
+//! keeps, [`ledger_file`] carries a ledger as one text file, which [`output_file`] writes. [`plain_text`] reads
+//! texts as editors save them, [`tally_text`] is how ledger and file write a tally, [`progress`] how people are
+//! told how far it is. [`service`] does all that for callers on a network,
 //! in the words of [`wire`].
 //!
 //! ```

@@ -2,6 +2,7 @@
 //! while a run writes it.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -271,4 +272,33 @@ fn an_interrupted_run_looks_at_its_file_as_well() {
     fs::remove_file(place.0.path().join("kazoe.db")).unwrap();
     interrupt(&child);
     displaced(&wait(child));
+}
+
+/// A file that is written over or cut keeps its inode.
+#[test]
+fn a_file_that_is_cut_under_a_run_ends_it() {
+    let place = Place::new();
+    let child = begun(&place);
+    let file = fs::File::options()
+        .write(true)
+        .open(place.0.path().join("kazoe.db"));
+    file.unwrap().set_len(8192).unwrap();
+    let ran = wait(child);
+    displaced(&ran);
+    assert!(ran.stderr.contains("to 8192 bytes"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_file_that_is_written_over_under_a_run_is_not_called_stored() {
+    let place = Place::new();
+    let child = begun(&place);
+    let path = place.0.path().join("kazoe.db");
+    let length = fs::metadata(&path).unwrap().len();
+    let mut file = fs::File::options().write(true).open(&path).unwrap();
+    file.write_all(&vec![0xa5; usize::try_from(length).unwrap()])
+        .unwrap();
+    interrupt(&child);
+    let ran = wait(child);
+    refused_after_all(&ran);
+    assert!(!ran.stderr.contains("Saved: "), "{}", ran.stderr);
 }

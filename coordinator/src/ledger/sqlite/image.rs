@@ -311,3 +311,67 @@ impl Image {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sqlx::sqlite::SqliteConnectOptions;
+    use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
+
+    use super::*;
+
+    /// The copy's bytes.
+    fn bytes(image: Image) -> Vec<u8> {
+        match image {
+            Image::Memory(bytes) => bytes,
+            Image::File(file) => fs::read(file.path()).unwrap(),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_copy_is_what_sqlite_itself_reads() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let options = SqliteConnectOptions::new()
+            .filename(&path)
+            .create_if_missing(true);
+        for page_size in [512, 4096, 65_536] {
+            let mut conn = options.connect().await.unwrap();
+            let statements = [
+                &format!("PRAGMA page_size = {page_size}"),
+                "PRAGMA journal_mode = WAL",
+                "PRAGMA wal_autocheckpoint = 0",
+                "CREATE TABLE t (id INTEGER PRIMARY KEY, x BLOB)",
+                "INSERT INTO t (x) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+                 SELECT randomblob(700) FROM n",
+                "PRAGMA wal_checkpoint(TRUNCATE)",
+                "UPDATE t SET x = randomblob(900) WHERE id % 7 = 0",
+                "PRAGMA wal_checkpoint(PASSIVE)",
+                // The log begins again, with what is left of the older one behind.
+                "INSERT INTO t (x) VALUES (randomblob(5000))",
+                "DELETE FROM t WHERE id % 3 = 0",
+                "VACUUM",
+            ];
+            for statement in statements {
+                let statement = statement.to_owned();
+                sqlx::query(AssertSqlSafe(statement.clone()))
+                    .execute(&mut conn)
+                    .await
+                    .unwrap();
+                if !path.exists() || fs::metadata(&path).unwrap().len() == 0 {
+                    continue;
+                }
+                // SQLite's own copy, taken through its log and marked as having none.
+                let mut twin = conn.serialize(None).await.unwrap().to_vec();
+                twin[18..20].fill(1);
+                for in_memory in [u64::MAX, 0] {
+                    let location = Location::find(&path).unwrap();
+                    let image = copy(&path, &location, in_memory).unwrap();
+                    assert_eq!(matches!(image, Image::File(_)), in_memory == 0);
+                    assert!(bytes(image) == twin, "{page_size}: {statement}");
+                }
+            }
+            conn.close().await.unwrap();
+            fs::remove_file(&path).unwrap();
+        }
+    }
+}

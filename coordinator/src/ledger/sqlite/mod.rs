@@ -103,22 +103,37 @@ impl SqliteLedger {
         &self.path
     }
 
-    /// Closes the file. Dropping does as much, later, and checks nothing.
+    /// Closes the file, and reads it once more: what was saved is in it. Dropping closes as well, later, and
+    /// checks nothing.
     ///
     /// # Errors
-    /// [`StorageFault::Displaced`] if the path does not name the file any more that was written.
+    /// [`StorageFault::Displaced`] if the path does not name the file any more that was written, or the file
+    /// does not hold what was written, [`StorageFault::Corrupt`] if it is damaged.
     pub async fn close(self) -> Result<(), LedgerError> {
         let checked = self.check_in_place().await;
+        let revision = self.revision().await;
         self.pool.close().await;
         let Some(lock) = self.lock else {
             return Ok(());
         };
         // Closing removes the log.
         lock.forget_log();
-        let closed = lock.check();
+        let closed = match (checked, revision) {
+            (Ok(()), Ok(revision)) => open::read_back(&self.path, &lock, revision).await,
+            (Err(error), _) | (_, Err(error)) => Err(error),
+        };
         lock.release();
-        checked?;
-        closed.map_err(|Displaced(detail)| displaced(&self.path, detail).into())
+        closed
+    }
+
+    /// How many results were ever logged.
+    async fn revision(&self) -> Result<i64, LedgerError> {
+        let mut conn = self.pool.acquire().await;
+        let revision = match &mut conn {
+            Ok(conn) => open::revision(conn).await,
+            Err(_) => return Ok(0),
+        };
+        revision.map_err(|error| storage_error(&self.path, &error).into())
     }
 
     /// Checks that the path still names the file that this process writes. If not, everything that was
@@ -146,7 +161,7 @@ impl SqliteLedger {
         self.check_in_place().await?;
         let tx = self.pool.begin_with("BEGIN IMMEDIATE").await?;
         if let Some(lock) = &self.lock {
-            lock.know_log();
+            lock.remember();
         }
         Ok(tx)
     }
@@ -547,5 +562,39 @@ mod full_disk {
             ledger.snapshot(id).await.unwrap().prefix.segments,
             saved + 1
         );
+    }
+}
+
+#[cfg(test)]
+mod long_copies {
+    //! Copies that are too long for memory, with a bound of nothing.
+
+    use kazoe_common::census::{Campaign, Cut};
+    use kazoe_common::game::Variant;
+
+    use super::SqliteLedger;
+    use crate::ledger::{Ledger, Service, Submission};
+
+    #[tokio::test]
+    async fn a_copy_in_a_temporary_file_is_read_and_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kazoe.db");
+        let ledger = SqliteLedger::open(&path).await.unwrap();
+        let submission = Submission {
+            campaign: Campaign::new(&Variant::SHOGI, 1),
+            cut: Cut::new(4096, 1).unwrap(),
+            self_tests: Vec::new(),
+            build: "test".to_owned(),
+            service: Service::default(),
+        };
+        ledger.submit(&submission).await.unwrap();
+        let reader = SqliteLedger::open_copy(&path, 0).await.unwrap();
+        let copy = reader._copy.as_ref().unwrap().path().to_owned();
+        assert!(copy.exists());
+        let campaigns = ledger.campaigns().await.unwrap();
+        assert_eq!(reader.campaigns().await.unwrap(), campaigns);
+        assert!(reader.forfeit("a").await.is_err());
+        reader.close().await.unwrap();
+        assert!(!copy.exists());
     }
 }

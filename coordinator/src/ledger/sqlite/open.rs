@@ -15,7 +15,7 @@ use super::migrate::{self, APPLICATION_ID, Schema};
 use super::open_error::OpenError;
 use super::writer_lock::{Displaced, WriterLock};
 use super::{displaced, storage_error};
-use crate::ledger::{Place, StorageError, StorageFault};
+use crate::ledger::{LedgerError, Place, StorageError, StorageFault};
 
 /// Opens for writing and locks; creates what is missing or empty.
 pub(super) async fn writer(path: &Path) -> Result<(SqlitePool, WriterLock), OpenError> {
@@ -136,6 +136,46 @@ async fn in_memory_pool(path: &Path, bytes: &[u8]) -> Result<SqlitePool, OpenErr
         .map_err(|error| storage(path, &error))?;
     drop(conn);
     Ok(pool)
+}
+
+/// How many results were ever logged.
+pub(super) async fn revision(conn: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar(
+        "-- open_read_revision
+         SELECT coalesce(max(id), 0) FROM results",
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Checks that a closed file holds what was written to it: another program may have written over it.
+pub(super) async fn read_back(
+    path: &Path,
+    lock: &WriterLock,
+    expected: i64,
+) -> Result<(), LedgerError> {
+    let wrong = |detail| LedgerError::from(displaced(path, detail));
+    lock.check().map_err(|Displaced(detail)| wrong(detail))?;
+    let failed = |error: &sqlx::Error| LedgerError::from(storage_error(path, error));
+    let mut conn = options(lock.real())
+        .connect()
+        .await
+        .map_err(|error| failed(&error))?;
+    let read = async {
+        match check_sound(path, &mut conn).await {
+            Ok(()) => {}
+            Err(OpenError::Storage(error)) => return Err(error.into()),
+            Err(other) => return Err(wrong(other.to_string())),
+        }
+        let found = revision(&mut conn).await.map_err(|error| failed(&error))?;
+        if found != expected {
+            return Err(wrong(format!("it has revision {found} and not {expected}")));
+        }
+        Ok(())
+    };
+    let read = read.await;
+    close(conn).await;
+    read
 }
 
 fn options(path: &Path) -> SqliteConnectOptions {

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use nix::errno::Errno;
@@ -29,11 +30,14 @@ const APPLICATION: i64 = super::migrate::APPLICATION_ID;
 #[derive(Debug)]
 pub(super) struct WriterLock {
     path: PathBuf,
+    real: PathBuf,
     log: PathBuf,
     file: Pinned,
     id: FileId,
     /// The write-ahead log that SQLite has open, once it is known.
     log_id: Mutex<Option<FileId>>,
+    /// The file's length as it was seen last. A ledger never becomes shorter.
+    length: AtomicU64,
     _beside: File,
     /// The lock's file beside the database, if this process made it.
     made: Option<PathBuf>,
@@ -86,13 +90,20 @@ impl WriterLock {
         check_links(path, &meta)?;
         Ok(WriterLock {
             path: location.given.clone(),
+            real: location.real.clone(),
             log: location.beside("-wal"),
             id: FileId::of(&meta),
             log_id: Mutex::new(None),
+            length: AtomicU64::new(meta.len()),
             file,
             _beside: beside,
             made: made.then_some(lock_path),
         })
+    }
+
+    /// The file's own path.
+    pub(super) fn real(&self) -> &Path {
+        &self.real
     }
 
     /// The locked file.
@@ -106,7 +117,15 @@ impl WriterLock {
     /// [`Displaced`] says what is there instead.
     pub(super) fn check(&self) -> Result<(), Displaced> {
         match fs::metadata(&self.path) {
-            Ok(meta) if FileId::of(&meta) == self.id => {}
+            Ok(meta) if FileId::of(&meta) == self.id => {
+                let before = self.length.load(Ordering::Acquire);
+                if meta.len() < before {
+                    let now = meta.len();
+                    return Err(Displaced(format!(
+                        "it was cut from {before} to {now} bytes"
+                    )));
+                }
+            }
             Ok(_) => return Err(Displaced("another file has its name now".to_owned())),
             Err(error) => return Err(Displaced(error.to_string())),
         }
@@ -123,8 +142,11 @@ impl WriterLock {
         }
     }
 
-    /// Remembers which log SQLite has open, if that is not known yet.
-    pub(super) fn know_log(&self) {
+    /// Remembers how long the file is, and which log SQLite has open if that is not known yet.
+    pub(super) fn remember(&self) {
+        if let Ok(meta) = self.file().metadata() {
+            self.length.fetch_max(meta.len(), Ordering::AcqRel);
+        }
         let mut log_id = self.log_id.lock().unwrap_or_else(PoisonError::into_inner);
         if log_id.is_none() {
             *log_id = fs::metadata(&self.log).ok().as_ref().map(FileId::of);
