@@ -3,13 +3,15 @@
 
 A plain program, written from docs/mathematics.md and docs/rank-order.md and not from the Rust
 sources. It turns any block of shogi or mini shogi into its outcome counts and its digest, any rank
-into its position and any position into its rank. It needs Python 3.8 or newer and nothing else.
+into its position and any position into its rank, and it checks ledger files against their own
+fingerprints. It needs Python 3.8 or newer and nothing else.
 
 It is meant to be read from top to bottom, beside the text:
 
     1. the games              4. the local rules and the reverse search
-    2. positions and SFEN     5. the generator, the sampler and the digest
-    3. ranks                  6. the commands
+    2. positions and SFEN     5. the generator, the sampler, the digest and the fingerprint
+    3. ranks                  6. ledger files
+                              7. the commands
 """
 
 import argparse
@@ -611,7 +613,7 @@ def outcome(game, position):
 
 
 # ---------------------------------------------------------------------------------------------
-# 5. The generator, the sampler and the digest
+# 5. The generator, the sampler, the digest and the fingerprint
 
 MASK = 0xFFFFFFFF
 
@@ -661,6 +663,21 @@ def blake3_compress(chaining, block, counter, flags):
     return [v[i] ^ v[i + 8] for i in range(8)]
 
 
+def blake3_chunk(part, number, root):
+    """The chaining value of a chunk, at most 1,024 bytes, with that number."""
+    chaining = BLAKE3_IV
+    last = max(0, len(part) - 1) // 64
+    for i in range(last + 1):
+        flags = (CHUNK_START if i == 0 else 0) | (CHUNK_END | root if i == last else 0)
+        chaining = blake3_compress(chaining, part[64 * i:64 * i + 64], number, flags)
+    return chaining
+
+
+def blake3_parent(left, right, root):
+    """The chaining value of the node above two others."""
+    return blake3_compress(BLAKE3_IV, struct.pack("<16I", *(left + right)), 0, PARENT | root)
+
+
 def blake3(data):
     """The 32-byte BLAKE3 hash."""
 
@@ -669,14 +686,9 @@ def blake3(data):
         if len(part) > 1024:
             chunks = (len(part) - 1) // 1024  # full chunks that have something after them
             left = 1024 * (1 << (chunks.bit_length() - 1))
-            halves = node(part[:left], first_chunk, 0) + node(part[left:], first_chunk + left // 1024, 0)
-            return blake3_compress(BLAKE3_IV, struct.pack("<16I", *halves), 0, PARENT | root)
-        chaining = BLAKE3_IV
-        last = max(0, len(part) - 1) // 64
-        for i in range(last + 1):
-            flags = (CHUNK_START if i == 0 else 0) | (CHUNK_END | root if i == last else 0)
-            chaining = blake3_compress(chaining, part[64 * i:64 * i + 64], first_chunk, flags)
-        return chaining
+            right = node(part[left:], first_chunk + left // 1024, 0)
+            return blake3_parent(node(part[:left], first_chunk, 0), right, root)
+        return blake3_chunk(part, first_chunk, root)
 
     return struct.pack("<8I", *node(data, 0, ROOT))
 
@@ -696,13 +708,15 @@ def ranks_of_block(game, seed, block):
                 yield draw
 
 
-def recompute(game, seed, block, samples=BLOCK, show=None):
-    """The outcome counts and the digest of a block."""
+def recompute(game, seed, block, samples=BLOCK, show=None, depths=None):
+    """The outcome counts and the digest of a block; adds to `depths`, counts by depth, if they are given."""
     outcomes = bytearray()
     for number, rank in enumerate(itertools.islice(ranks_of_block(game, seed, block), samples)):
         position = unrank(game, rank)
         found = outcome(game, position)
         outcomes.append(OUTCOMES.index(found))
+        if depths is not None and found == "unreachable":
+            add_counts(depths, {depth_of(game, position): 1})
         if show:
             show(BLOCK * block + number, rank, position, found)
     hashed = blake3(struct.pack("<Q", block) + bytes(outcomes))
@@ -710,8 +724,130 @@ def recompute(game, seed, block, samples=BLOCK, show=None):
     return counts, "{:032x}".format(int.from_bytes(hashed[:16], "little"))
 
 
+def counts_text(counts):
+    """Counts by key as key:count pairs, ascending, without zeros; "-" if there are none."""
+    return ",".join("{}:{}".format(key, counts[key]) for key in sorted(counts) if counts[key]) or "-"
+
+
+def hash16(text):
+    """The first 16 bytes of the BLAKE3 hash as hexadecimal digits, in the order of the bytes."""
+    return blake3(text.encode("ascii"))[:16].hex()
+
+
+def fingerprint(identity, cells, depths, digest):
+    """The fingerprint of a campaign's counts: `cells` and `depths` are counts by key."""
+    return hash16("kazoe-fingerprint/1\n{}\nsamples {}\ncells {}\ndepths {}\ndigest {}\n".format(
+        identity, sum(cells.values()), counts_text(cells), counts_text(depths), digest))
+
+
+def identity_of(variant, population, design, seed, cap):
+    """The text that names a campaign; the first ten digits of its hash are the campaign's id."""
+    return "kazoe-campaign/1 variant={} population={} design={} seed={} cap={}".format(
+        variant, population, design, seed, cap)
+
+
 # ---------------------------------------------------------------------------------------------
-# 6. The commands
+# 6. Ledger files (docs/reproduce.md)
+
+CHECK = "kazoe-check/1 "
+
+
+class Lines:
+    """The hash of lines, fed line by line: BLAKE3 over long texts in constant memory.
+
+    A tree of chunks of 1,024 bytes: the stack holds the chaining values of complete subtrees, of
+    2^k chunks each, the larger ones first."""
+
+    def __init__(self):
+        self.rest, self.chunks, self.stack = b"", 0, []
+
+    def add(self, data):
+        self.rest += data
+        while len(self.rest) > 1024:
+            self.stack.append(blake3_chunk(self.rest[:1024], self.chunks, 0))
+            self.rest, self.chunks, complete = self.rest[1024:], self.chunks + 1, self.chunks + 1
+            while complete % 2 == 0:
+                right = self.stack.pop()
+                self.stack.append(blake3_parent(self.stack.pop(), right, 0))
+                complete //= 2
+
+    def hash16(self):
+        stack = list(self.stack)
+        value = blake3_chunk(self.rest, self.chunks, 0 if stack else ROOT)
+        while stack:
+            value = blake3_parent(stack.pop(), value, 0 if stack else ROOT)
+        return struct.pack("<8I", *value)[:16].hex()
+
+
+def counts_of(text):
+    """The counts by key that `key:count` pairs say."""
+    pairs = [] if text == "-" else [pair.split(":") for pair in text.split(",")]
+    return {int(key): int(count) for key, count in pairs}
+
+
+def add_counts(total, more):
+    for key, count in more.items():
+        total[key] = total.get(key, 0) + count
+
+
+def read_ledger(path):
+    """Adds up a ledger file: (what is in it, what is wrong with it)."""
+    header, cells, depths, digest = {}, {}, {}, 0
+    segments, samples, lines, end, wrong = 0, 0, Lines(), None, []
+    held = None  # a line that states the checks, if `end` follows
+    with open(path, encoding="utf-8", newline="\n") as file:
+        for number, line in enumerate(file, 1):
+            line = line.rstrip("\n").rstrip("\r")
+            fields = line.split("\t")
+            if end is not None:
+                wrong.append("line {}: there is something after `end`".format(number))
+            if fields[0] in ("submitted", "computed"):
+                continue  # the ledger's dates, which no hash covers
+            if held is not None and fields[0] != "end":
+                lines.add((held + "\n").encode("utf-8"))
+                held = None
+            if fields[0] == "segment":
+                segment_cells, segment_depths = counts_of(fields[3]), counts_of(fields[4])
+                if sum(segment_cells.values()) != int(fields[2]):
+                    wrong.append("line {}: the counts do not add up to the samples".format(number))
+                if sum(segment_depths.values()) != segment_cells.get(OUTCOMES.index("unreachable"), 0):
+                    wrong.append("line {}: the depths do not add up to the unreachable".format(number))
+                add_counts(cells, segment_cells)
+                add_counts(depths, segment_depths)
+                digest = (digest + int(fields[5], 16)) % (1 << 128)
+                segments, samples = segments + 1, samples + int(fields[2])
+            elif fields[0] == "build" and fields[2].startswith(CHECK):
+                held = line
+                continue
+            elif fields[0] == "end":
+                end = fields[1:]
+            elif fields[0] not in ("witness", "self-test", "build"):
+                header[fields[0]] = fields[-1]
+            if end is None:
+                lines.add((line + "\n").encode("utf-8"))
+    digest = "{:032x}".format(digest)
+    if end != [str(segments), str(samples), digest]:
+        wrong.append("the `end` line says {}, the lines above {} {} {}".format(
+            "nothing" if end is None else " ".join(end), segments, samples, digest))
+    identity = identity_of(*(header[name] for name in ("variant", "population", "design", "seed", "cap")))
+    if blake3(identity.encode("ascii")).hex()[:10] != header["campaign"]:
+        wrong.append("the campaign's id is not {}".format(header["campaign"]))
+    found = fingerprint(identity, cells, depths, digest)
+    if held is not None:
+        checks = dict(field.split("=") for field in held.split(CHECK)[1].split(" "))
+        if checks["fingerprint"] != found:
+            wrong.append("the file states the fingerprint {}, its counts have {}".format(
+                checks["fingerprint"], found))
+        if checks["lines"] != lines.hash16():
+            wrong.append("the file states the checksum {}, its lines have {}".format(
+                checks["lines"], lines.hash16()))
+    sums = {"identity": identity, "segments": segments, "cells": cells, "depths": depths,
+            "digest": digest, "fingerprint": found, "stated": held is not None}
+    return sums, wrong
+
+
+# ---------------------------------------------------------------------------------------------
+# 7. The commands
 
 GAMES = {
     "shogi": lambda: Game(
@@ -732,6 +868,7 @@ EXAMPLES = """examples:
   recheck.py check-ranks minishogi ranks.tsv     every line `rank<TAB>sfen`, both ways
   recheck.py check-verdicts shogi verdicts.tsv --every 10
   recheck.py check-blocks common/tests/data/block-digests.tsv
+  recheck.py check-ledger minishogi.ledger.tsv   adds a ledger file up; its fingerprint, and what is wrong
 """
 
 
@@ -776,15 +913,32 @@ def command_block(args, game):
 
 
 def command_campaign(args, game):
-    totals, sum_of_digests = [0] * len(OUTCOMES), 0
+    totals, depths, sum_of_digests = [0] * len(OUTCOMES), {}, 0
     for first in range(0, args.total, BLOCK):
         samples = min(BLOCK, args.total - first)
-        counts, digest = recompute(game, args.seed, first // BLOCK, samples)
+        counts, digest = recompute(game, args.seed, first // BLOCK, samples, depths=depths)
         totals = [a + b for a, b in zip(totals, counts)]
         sum_of_digests = (sum_of_digests + int(digest, 16)) % (1 << 128)
     print("{}, candidates, seed {}, {} samples".format(game.name, args.seed, args.total))
-    print_tally(totals, "{:032x}".format(sum_of_digests))
+    digest = "{:032x}".format(sum_of_digests)
+    print_tally(totals, digest)
+    print("depths      " + counts_text(depths))
+    identity = identity_of(game.name, "candidates", "plain", args.seed, "none")
+    print("fingerprint " + fingerprint(identity, dict(enumerate(totals)), depths, digest))
     return 0
+
+
+def command_check_ledger(args, _):
+    sums, wrong = read_ledger(args.file)
+    print("{}, {} segments, {} samples".format(sums["identity"], sums["segments"], sum(sums["cells"].values())))
+    print_tally([sums["cells"].get(code, 0) for code in range(len(OUTCOMES))], sums["digest"])
+    print("depths      " + counts_text(sums["depths"]))
+    print("fingerprint " + sums["fingerprint"])
+    if not sums["stated"]:
+        print("the file states no fingerprint: compare this one with the published one")
+    for what in wrong:
+        print("WRONG: " + what)
+    return 1 if wrong else 0
 
 
 def command_size(_, game):
@@ -857,7 +1011,7 @@ def natural(text):
 
 def main():
     parser = argparse.ArgumentParser(
-        description="Recompute Kazoe's numbers in plain Python: blocks, digests, ranks, verdicts.",
+        description="Recompute Kazoe's numbers in plain Python: blocks, digests, ledger files, ranks, verdicts.",
         epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
@@ -874,7 +1028,7 @@ def main():
     sub.add_argument("--samples", type=natural, default=BLOCK, help="for a cut block (default 4096)")
     sub.add_argument("--list", action="store_true", help="print every sample instead")
     sub.add_argument("--tsv", action="store_true", help="print one line as in block-digests.tsv")
-    sub = command("campaign", command_campaign, "outcome counts and digest of a campaign's first samples")
+    sub = command("campaign", command_campaign, "counts, digest and fingerprint of a campaign's first samples")
     sub.add_argument("seed", type=natural)
     sub.add_argument("total", metavar="samples", type=natural)
     command("size", command_size, "the exact size of the population")
@@ -887,6 +1041,9 @@ def main():
     sub.add_argument("file")
     sub.add_argument("--every", type=int, default=1, help="only every n-th line")
     sub = command("check-blocks", command_check_blocks, "compare a table of block digests", game=False)
+    sub.add_argument("file")
+    sub = command("check-ledger", command_check_ledger,
+                  "add up a ledger file and compare it with its own digest and fingerprint", game=False)
     sub.add_argument("file")
 
     args = parser.parse_args()

@@ -3,6 +3,7 @@
 mod campaign;
 mod certificate;
 mod counter;
+mod fingerprint;
 mod funnel;
 mod judge;
 mod key;
@@ -14,6 +15,7 @@ mod witness;
 
 pub use campaign::{BLOCK, Block, Campaign, CampaignError, Cut, Design, PopulationName, Segment};
 pub use counter::{BlockCount, Counter};
+pub use fingerprint::{Fingerprint, FingerprintError};
 pub use funnel::{Arm, Funnel};
 pub use judge::{Judge, Proof, Ruling};
 pub use outcome::Outcome;
