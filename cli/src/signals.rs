@@ -72,6 +72,14 @@ pub(crate) fn leave_at_once() -> Result<(), Stop> {
     })
 }
 
+/// Calls a function at each signal.
+///
+/// # Errors
+/// If the system refuses.
+pub(crate) fn each(mut heard: impl FnMut() + Send + 'static) -> Result<(), Stop> {
+    listen(say, move |_| heard())
+}
+
 /// Asks for a stop at the first signal, and leaves at the second one; logs both.
 ///
 /// # Errors

@@ -222,13 +222,15 @@ impl Args {
                 "segments": written.segments,
                 "samples": written.samples,
                 "digest": written.digest.to_string(),
+                "fingerprint": written.fingerprint.to_string(),
             }))?;
         } else {
             tell(format_args!(
-                "{}, {}, digest {}.",
+                "{}, {}, digest {}, fingerprint {}.",
                 counted(written.segments, "segment"),
                 counted(written.samples, "sample"),
-                written.digest
+                written.digest,
+                written.fingerprint
             ));
             output.line(path.display())?;
         }
@@ -307,7 +309,7 @@ async fn take_up(
         )));
     }
     let self_tests = local::self_tests(counter);
-    let taken = take_in(ledger, &local::who(), file, self_tests).await;
+    let taken = take_in(ledger, &local::who(), file, self_tests, |_| true).await;
     taken.map_err(|error| match error {
         ImportError::File(error) => import::wrong(path, &error),
         other => Stop::failed(other),

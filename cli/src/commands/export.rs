@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap_complete::engine::ArgValueCompleter;
-use kazoe_common::census::Digest;
 use kazoe_coordinator::ledger::{CampaignRecord, SqliteLedger};
 use kazoe_coordinator::ledger_file::{ExportError, Exported, export, export_to_path};
 use kazoe_coordinator::output_file::{self, OutputFile};
@@ -88,13 +87,15 @@ impl Args {
                 "segments": done.segments,
                 "samples": done.samples,
                 "digest": done.digest.to_string(),
+                "fingerprint": done.fingerprint.to_string(),
             }));
         }
         tell(format_args!(
-            "Campaign {id}: {}, {}, digest {}.",
+            "Campaign {id}: {}, {}, digest {}, fingerprint {}.",
             counted(done.segments, "segment"),
             counted(done.samples, "sample"),
-            done.digest
+            done.digest,
+            done.fingerprint
         ));
         output.line(path.display())
     }
@@ -130,19 +131,12 @@ async fn write_and_read(
 ) -> Result<Exported, Stop> {
     let write = |text: &[u8]| file.write_all(text).map_err(at(path));
     office.export(id, write).await?;
-    let mut sum = Exported {
-        segments: 0,
-        samples: 0,
-        digest: Digest::default(),
-    };
     let staged = file.staged().map_err(at(path))?;
-    for entry in import::open(staged.unwrap_or(path))? {
-        let entry = entry.map_err(|error| import::wrong(path, &error))?;
-        sum.segments += 1;
-        sum.samples += entry.samples;
-        sum.digest = sum.digest.plus(entry.tally.digest);
+    let mut file = import::open(staged.unwrap_or(path))?;
+    for entry in file.by_ref() {
+        entry.map_err(|error| import::wrong(path, &error))?;
     }
-    Ok(sum)
+    Ok(file.sums().exported(&file.header().campaign))
 }
 
 /// Whether a path is written to as `-` is, and its name not printed behind.

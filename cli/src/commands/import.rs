@@ -1,27 +1,28 @@
 //! `kazoe import`: a ledger file into the database, or to a coordinator.
 
-use std::collections::BTreeMap;
+mod afar;
+mod interruption;
+mod taken;
+mod whole;
+
 use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use kazoe_common::census::{Block, Counter, Tally};
+use kazoe_common::census::{Counter, Fingerprint};
 use kazoe_common::estimate::numerals::grouped;
 use kazoe_coordinator::ledger::Who;
 use kazoe_coordinator::ledger_file::{
     FileError, ImportError, Imported, LedgerFile, check_self_tests, import,
 };
-use kazoe_coordinator::wire;
-use kazoe_proto::admin::{self, Import};
-use kazoe_proto::campaigns::{Submission, Target};
-use kazoe_proto::census::Finished;
-use kazoe_proto::work::MOST_FINISHED;
 use kazoe_worker::proof;
 use serde_json::json;
 
+use self::afar::{Sent, nothing_taken};
+use self::interruption::Interruption;
+use self::whole::Whole;
 use crate::ending::{Ending, Stop};
 use crate::local;
-use crate::office::{Answer, Office};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::place::PlaceArgs;
 use crate::quantity::counted;
@@ -33,6 +34,11 @@ use crate::store;
 /// that is not there yet is begun, and 'kazoe run', or the coordinator's workers, go on with it. A
 /// coordinator takes files from operators, and credits the owner of their token. Nothing is believed that this build
 /// would count otherwise in the file's self-test; 'kazoe verify FILE' recomputes as much as one likes.
+///
+/// The whole file is read first, and compared with the digest, the fingerprint and the checksum that it
+/// states. A database takes all of it in one transaction, or nothing: on a fault in the file, a full disk or
+/// Ctrl-C it is as before. A coordinator takes it in requests of at most 256 segments; an import that stops
+/// half way says which segments were taken. Importing a file again is always safe.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -57,10 +63,6 @@ pub(super) struct Args {
 /// A ledger file that is being read.
 type File = LedgerFile<Box<dyn BufRead>>;
 
-/// Witnesses in one request: they are most of it, and so it stays below a few megabytes, unless one segment
-/// alone has more.
-const MOST_WITNESSES: usize = 1 << 16;
-
 /// Opens a ledger file; `-` is standard input.
 ///
 /// # Errors
@@ -76,6 +78,14 @@ pub(super) fn open(path: &Path) -> Result<File, Stop> {
     LedgerFile::open(reader).map_err(|error| wrong(path, &error))
 }
 
+/// A file as messages name it.
+fn name(path: &Path) -> String {
+    if path == Path::new("-") {
+        return "standard input".to_owned();
+    }
+    path.display().to_string()
+}
+
 /// What is wrong with a file, with its name.
 pub(super) fn wrong(path: &Path, error: &FileError) -> Stop {
     Stop::failed(format_args!("{}: {error}", path.display()))
@@ -89,40 +99,74 @@ impl Args {
                 "--owner goes with a database: a coordinator credits the owner of the token",
             ));
         }
-        let file = open(&self.file)?;
-        let counter = Counter::new(&file.header().campaign).map_err(Stop::failed)?;
-        let done = store::block_on(async {
-            if office.is_named() {
-                let self_tests = local::self_tests(&counter);
-                check_self_tests(file.header(), &self_tests).map_err(Stop::failed)?;
-                let tallies = proof::tallies(&counter);
-                send(office.open()?, file, tallies, &self.file).await
-            } else {
-                self.keep(file, &counter).await
+        let interruption = Interruption::hear(name(&self.file))?;
+        let nothing = |stop| nothing_taken(stop, &self.file);
+        let mut whole = Whole::read(&self.file).map_err(nothing)?;
+        let header = whole.again()?.header().clone();
+        let counter = Counter::new(&header.campaign).map_err(Stop::failed)?;
+        let sums = whole.sums.clone();
+        let stated = whole.stated;
+        if stated.is_none() && sums.segments > 0 {
+            tell(format_args!(
+                "{} states no fingerprint: its counts are compared with nothing but themselves; \
+                 `kazoe verify` computes them again",
+                name(&self.file)
+            ));
+        }
+        let sent = store::block_on(async {
+            if !office.is_named() {
+                return self.keep(whole, &counter, &interruption).await;
             }
+            let self_tests = local::self_tests(&counter);
+            check_self_tests(&header, &self_tests)
+                .map_err(Stop::failed)
+                .map_err(nothing)?;
+            let tallies = proof::tallies(&counter);
+            afar::send(office.open()?, whole, tallies, &self.file, &interruption).await
         })?;
-        self.tell(&done, output)
+        let Sent::All(done) = sent else {
+            return Ok(Ending::Interrupted);
+        };
+        let fingerprint = sums.fingerprint(&header.campaign);
+        self.tell(&done, (fingerprint, stated), output)
     }
 
-    /// Into the database.
-    async fn keep(&self, file: File, counter: &Counter) -> Result<Imported, Stop> {
+    /// Into the database, in one transaction.
+    async fn keep(
+        &self,
+        mut whole: Whole,
+        counter: &Counter,
+        interruption: &Interruption,
+    ) -> Result<Sent, Stop> {
         let who = Who {
             owner: self.owner.clone().unwrap_or_else(|| "import".to_owned()),
             operator: false,
             ..local::who()
         };
         let ledger = self.place.store.write().await?;
-        let done = import(&ledger, &who, file, local::self_tests(counter)).await;
+        let self_tests = local::self_tests(counter);
+        let go_on = |step| interruption.allows(step);
+        let done = import(&ledger, &who, whole.again()?, self_tests, go_on).await;
         let closed = ledger.close().await;
-        let done = done.map_err(|error| match error {
-            ImportError::File(error) => wrong(&self.file, &error),
-            other => Stop::failed(other),
-        })?;
-        closed.map_err(Stop::failed)?;
-        Ok(done)
+        match done {
+            Ok(done) => {
+                closed.map_err(Stop::failed)?;
+                Ok(Sent::All(done))
+            }
+            Err(ImportError::Interrupted) => Ok(Sent::Interrupted),
+            Err(ImportError::File(error)) => {
+                Err(nothing_taken(wrong(&self.file, &error), &self.file))
+            }
+            Err(error) => Err(nothing_taken(Stop::failed(error), &self.file)),
+        }
     }
 
-    fn tell(&self, done: &Imported, output: &mut Output) -> Result<Ending, Stop> {
+    fn tell(
+        &self,
+        done: &Imported,
+        (fingerprint, stated): (Fingerprint, Option<Fingerprint>),
+        output: &mut Output,
+    ) -> Result<Ending, Stop> {
         if self.form.json() {
             output.json(&json!({
                 "version": JSON_VERSION,
@@ -133,6 +177,8 @@ impl Args {
                 "repeated": done.repeated,
                 "stale": done.stale,
                 "disputed": done.disputed,
+                "fingerprint": fingerprint.to_string(),
+                "stated_fingerprint": stated.map(|it| it.to_string()),
             }))?;
         } else {
             output.line(format_args!(
@@ -165,77 +211,4 @@ impl Args {
         ));
         Ok(Ending::Failed)
     }
-}
-
-/// Hands a file to a coordinator, in requests of a bounded size; each may be sent again.
-async fn send(
-    mut office: Office,
-    file: File,
-    self_tests: BTreeMap<Block, Tally>,
-    path: &Path,
-) -> Result<Imported, Stop> {
-    let cut = file.header().cut;
-    let submission = Submission {
-        campaign: file.header().campaign.clone(),
-        target: Target::Samples(cut.samples),
-        segment_blocks: cut.segment_blocks,
-        priority: 0,
-        self_tests,
-        build: local::build(),
-    };
-    let Answer {
-        record: campaign,
-        how: submitted,
-        ..
-    } = office.submit(&submission).await?;
-    if campaign.cut.segment_blocks != cut.segment_blocks {
-        return Err(Stop::failed(ImportError::SegmentSize {
-            file: cut.segment_blocks,
-            ledger: campaign.cut.segment_blocks,
-        }));
-    }
-    let mut done = Imported::new(campaign, submitted);
-    let mut batch = Import {
-        campaign: done.campaign.id.clone(),
-        segment_blocks: cut.segment_blocks,
-        build: String::new(),
-        segments: Vec::new(),
-    };
-    let mut witnesses = 0;
-    for entry in file {
-        let entry = entry.map_err(|error| wrong(path, &error))?;
-        witnesses += entry.witnesses.len();
-        let full = batch.segments.len() == MOST_FINISHED || witnesses > MOST_WITNESSES;
-        if full || entry.build != batch.build {
-            hand_in(&mut office, &mut batch, &mut done).await?;
-            witnesses = entry.witnesses.len();
-            batch.build = entry.build;
-        }
-        batch.segments.push(Finished {
-            segment: entry.segment,
-            samples: entry.samples,
-            tally: entry.tally,
-            witnesses: entry.witnesses,
-            cpu: None,
-        });
-    }
-    hand_in(&mut office, &mut batch, &mut done).await?;
-    Ok(done)
-}
-
-/// Sends what is there, if there is anything.
-async fn hand_in(office: &mut Office, batch: &mut Import, done: &mut Imported) -> Result<(), Stop> {
-    if batch.segments.is_empty() {
-        return Ok(());
-    }
-    let request = admin::import_request(batch);
-    let sent = std::mem::take(&mut batch.segments);
-    let answer = office.admin.import(request).await;
-    let answer = answer.map_err(|status| office.refused(&status))?;
-    let verdicts = admin::imported(answer.into_inner(), sent.len());
-    let verdicts = verdicts.map_err(|odd| office.odd(&odd))?;
-    for (one, verdict) in sent.iter().zip(verdicts) {
-        done.add(one.segment, wire::verdict_back(verdict));
-    }
-    Ok(())
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap_complete::engine::ArgValueCompleter;
-use kazoe_common::census::{BLOCK, Campaign, Counter, Cut};
+use kazoe_common::census::{BLOCK, Campaign, Counter, Cut, Fingerprint};
 use kazoe_common::estimate::numerals::grouped;
 use kazoe_coordinator::ledger::{Ledger, SelfTest};
 use kazoe_coordinator::ledger_file::LedgerFile;
@@ -28,12 +28,17 @@ use crate::{signals, store};
 /// Compute random segments again and compare their whole tallies and witnesses.
 ///
 /// Writes nothing. Every difference is an error that names the segment and both tallies; exit code 1.
+///
+/// Prints the fingerprint of all segments, computed again or not: it covers the campaign, the number of
+/// samples, every count and the digest. A ledger file is compared with the fingerprint that it states;
+/// --fingerprint compares with one that was published.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   kazoe verify
   kazoe verify shogi --share 0.1%
   kazoe verify minishogi-3f2a81c04d.ledger.tsv --share 100%
+  kazoe verify minishogi --fingerprint 30334e2ef1d600346df19c6619bcbf4a
   kazoe verify --share 5% --seed 42
   kazoe verify shogi --coordinator http://127.0.0.1:7273")]
 pub(super) struct Args {
@@ -49,6 +54,10 @@ pub(super) struct Args {
     /// Which segments: the same seed chooses the same ones [default: others each time].
     #[arg(long, value_name = "S", value_parser = quantity::parse, allow_hyphen_values = true)]
     seed: Option<u64>,
+
+    /// The fingerprint that all segments together must have, as a report or the README states it.
+    #[arg(long, value_name = "F")]
+    fingerprint: Option<Fingerprint>,
 
     #[command(flatten)]
     place: PlaceArgs,
@@ -77,24 +86,32 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
     }
 }
 
+/// What a verification found.
+struct Found {
+    campaign: Campaign,
+    verified: Verified,
+    /// The fingerprint that a ledger file states of itself, if it does.
+    stated: Option<Fingerprint>,
+}
+
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
         signals::leave_at_once()?;
         let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
         let file = self.what.as_ref().map(PathBuf::from);
         let file = file.filter(|path| path.is_file() || path.to_string_lossy().ends_with(".tsv"));
-        let (campaign, verified) = store::block_on(async {
+        let found = store::block_on(async {
             match &file {
                 Some(path) => self.check_file(import::open(path)?, path, seed).await,
                 None if self.place.office.is_named() => self.check_afar(seed).await,
                 None => self.check_campaign(seed).await,
             }
         })?;
-        self.conclude(&campaign, &verified, seed, output)
+        self.conclude(&found, seed, output)
     }
 
     /// A coordinator's campaign, by way of its ledger file.
-    async fn check_afar(&self, seed: u64) -> Result<(Campaign, Verified), Stop> {
+    async fn check_afar(&self, seed: u64) -> Result<Found, Stop> {
         let mut office = self.place.office.open()?;
         let record = office.find(self.what.as_deref()).await?;
         let mut text = Vec::new();
@@ -111,26 +128,34 @@ impl Args {
 
     async fn check_file(
         &self,
-        file: LedgerFile<impl BufRead>,
+        mut file: LedgerFile<impl BufRead>,
         path: &Path,
         seed: u64,
-    ) -> Result<(Campaign, Verified), Stop> {
+    ) -> Result<Found, Stop> {
         let header = file.header().clone();
         let checker = self.checker(&header.campaign, header.cut, seed, &header.self_tests)?;
         let verified = checker
-            .file(file)
+            .file(&mut file)
             .await
             .map_err(|error| import::wrong(path, &error))?;
-        Ok((header.campaign, verified))
+        Ok(Found {
+            campaign: header.campaign,
+            verified,
+            stated: file.stated_fingerprint(),
+        })
     }
 
-    async fn check_campaign(&self, seed: u64) -> Result<(Campaign, Verified), Stop> {
+    async fn check_campaign(&self, seed: u64) -> Result<Found, Stop> {
         let read = self.place.store.read(async |ledger| {
             let record = store::find(ledger, self.what.as_deref()).await?;
             let theirs = ledger.self_tests(&record.id).await.map_err(Stop::failed)?;
             let checker = self.checker(&record.campaign, record.cut, seed, &theirs)?;
             let verified = checker.ledger(ledger, &record).await;
-            Ok((record.campaign, verified.map_err(Stop::failed)?))
+            Ok(Found {
+                campaign: record.campaign,
+                verified: verified.map_err(Stop::failed)?,
+                stated: None,
+            })
         });
         read.await
     }
@@ -160,15 +185,17 @@ impl Args {
         Checker::start(counter, cut, threads, self.share, seed, stop).map_err(Stop::failed)
     }
 
-    fn conclude(
-        &self,
-        campaign: &Campaign,
-        verified: &Verified,
-        seed: u64,
-        output: &mut Output,
-    ) -> Result<Ending, Stop> {
+    fn conclude(&self, found: &Found, seed: u64, output: &mut Output) -> Result<Ending, Stop> {
+        let Found {
+            campaign,
+            verified,
+            stated,
+        } = found;
         let id = campaign.id();
         let differences = &verified.differences;
+        let stored = verified.stored.fingerprint(campaign);
+        let whole = verified.checked == verified.segments;
+        let computed = whole.then(|| verified.computed.fingerprint(campaign));
         if self.form.json() {
             let segments: Vec<_> = differences.iter().map(|one| one.segment).collect();
             output.json(&json!({
@@ -179,6 +206,11 @@ impl Args {
                 "checked_samples": verified.samples,
                 "seed": seed.to_string(),
                 "different_segments": segments,
+                "digest": verified.stored.digest().to_string(),
+                "fingerprint": stored.to_string(),
+                "stated_fingerprint": stated.map(|it| it.to_string()),
+                "computed_fingerprint": computed.map(|it| it.to_string()),
+                "changed": verified.changed,
             }))?;
         } else if verified.segments == 0 {
             output.line(format_args!("{id}\tno segments yet"))?;
@@ -187,6 +219,12 @@ impl Args {
                 0 => "all equal".to_owned(),
                 n => format!("{n} DIFFERENT"),
             };
+            output.line(format_args!(
+                "{id}\tfingerprint {stored}, digest {}, of {}, {}",
+                verified.stored.digest(),
+                counted(verified.segments, "segment"),
+                counted(verified.stored.samples(), "sample"),
+            ))?;
             output.line(format_args!(
                 "{id}\t{} of {} computed again, {}, seed {seed}: {found}",
                 grouped(verified.checked),
@@ -198,11 +236,26 @@ impl Args {
         for one in differences {
             tell(describe(one));
         }
-        Ok(if differences.is_empty() {
-            Ending::Done
-        } else {
-            Ending::Failed
-        })
+        let mut wrong = !differences.is_empty();
+        let mut differs = |what: String| {
+            wrong = true;
+            tell(format_args!("error: {what}"));
+        };
+        if let Some(changed) = &verified.changed {
+            differs(changed.clone());
+        }
+        if let Some(computed) = computed.filter(|&computed| computed != stored) {
+            differs(format!(
+                "the fingerprint differs: stored {stored}, computed {computed}"
+            ));
+        }
+        if let Some(expected) = self.fingerprint.filter(|&expected| expected != stored) {
+            differs(format!(
+                "the fingerprint differs: expected {expected}, stored {stored}; the campaign, the number \
+                 of samples, a count or the digest is not the expected one"
+            ));
+        }
+        Ok(if wrong { Ending::Failed } else { Ending::Done })
     }
 }
 

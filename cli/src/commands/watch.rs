@@ -1,6 +1,7 @@
 //! `kazoe watch`: follows a campaign.
 
 use clap_complete::engine::ArgValueCompleter;
+use kazoe_common::census::Fingerprint;
 use kazoe_common::population::Candidates;
 use kazoe_coordinator::ledger::{CampaignRecord, Pace, Snapshot};
 use kazoe_coordinator::progress::{self, Pulse, share, trust};
@@ -61,6 +62,7 @@ impl Args {
 }
 
 fn document(record: &CampaignRecord, snapshot: &Snapshot, workers: &AtWork) -> serde_json::Value {
+    let fingerprint = Fingerprint::of(&record.campaign, &snapshot.prefix.tally);
     let counts = &snapshot.counts;
     json!({
         "version": JSON_VERSION,
@@ -71,6 +73,7 @@ fn document(record: &CampaignRecord, snapshot: &Snapshot, workers: &AtWork) -> s
         "accepted_samples": snapshot.accepted_samples,
         "prefix_segments": snapshot.prefix.segments,
         "digest": snapshot.prefix.tally.digest.to_string(),
+        "fingerprint": fingerprint.to_string(),
         "workers": workers.number,
         "at_work": workers
             .some

@@ -1,12 +1,11 @@
 //! Computing random segments of a ledger again, and comparing.
 
 use std::collections::BTreeMap;
-use std::io::BufRead;
 use std::sync::Arc;
 
 use kazoe_common::census::{Counter, Cut, Segment, Tally, Witness};
 use kazoe_coordinator::ledger::{CampaignRecord, Ledger, LedgerError};
-use kazoe_coordinator::ledger_file::{FileError, LedgerFile};
+use kazoe_coordinator::ledger_file::{Entry, FileError, Sums};
 use kazoe_worker::compute::Engine;
 use kazoe_worker::desk::{Finished, Job};
 use kazoe_worker::stop::{Order, Stop};
@@ -30,6 +29,12 @@ pub(crate) struct Difference {
 pub(crate) struct Verified {
     /// Segments that there are.
     pub(crate) segments: u64,
+    /// What the ledger says of all of them.
+    pub(crate) stored: Sums,
+    /// What was computed of those computed again.
+    pub(crate) computed: Sums,
+    /// How a ledger file differs from what it states of itself.
+    pub(crate) changed: Option<String>,
     /// Segments computed again.
     pub(crate) checked: u64,
     /// Samples of those.
@@ -114,6 +119,7 @@ impl Checker {
                 if accepted.disputed || self.stop.order() != Order::Run {
                     continue;
                 }
+                self.verified.stored.add(&accepted.tally);
                 let segment = accepted.segment;
                 let draw = self.draw(segment);
                 if !self.wants(draw) {
@@ -133,13 +139,21 @@ impl Checker {
         Ok(self.finish().await)
     }
 
-    /// Verifies a ledger file, which is read to its end in any case.
-    pub(crate) async fn file<R: BufRead>(
+    /// Verifies a ledger file, which is read to its end in any case. A file whose lines can all be read is
+    /// verified even where it differs from what it states of itself.
+    pub(crate) async fn file(
         mut self,
-        file: LedgerFile<R>,
+        file: impl Iterator<Item = Result<Entry, FileError>>,
     ) -> Result<Verified, FileError> {
         for entry in file {
-            let entry = entry?;
+            let entry = match entry {
+                Err(error) if error.is_of_the_whole() => {
+                    self.verified.changed = Some(error.to_string());
+                    break;
+                }
+                other => other?,
+            };
+            self.verified.stored.add(&entry.tally);
             let draw = self.draw(entry.segment);
             let stored = Stored {
                 segment: entry.segment,
@@ -218,6 +232,7 @@ impl Checker {
         };
         self.verified.checked += 1;
         self.verified.samples += stored.samples;
+        self.verified.computed.add(&finished.tally);
         let witnesses = stored.witnesses != finished.witnesses;
         if witnesses || stored.tally != finished.tally {
             self.verified.differences.push(Difference {

@@ -16,6 +16,7 @@ pub(super) fn document(findings: &Findings) -> Value {
     let Findings {
         record,
         snapshot,
+        fingerprint,
         report,
         builds,
         owners,
@@ -63,6 +64,7 @@ pub(super) fn document(findings: &Findings) -> Value {
             "samples": report.samples,
             "undecided": report.undecided,
             "digest": report.digest.to_string(),
+            "fingerprint": fingerprint.to_string(),
         },
         "accepted_samples": snapshot.accepted_samples,
         "segments": {

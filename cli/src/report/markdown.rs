@@ -33,6 +33,7 @@ pub(super) fn render(findings: &Findings) -> String {
         ),
         ("samples", samples(findings)),
         ("digest", format!("`{}`", report.digest)),
+        ("fingerprint", format!("`{}`", findings.fingerprint)),
         ("agreement", Agreement(report).to_string()),
     ];
     for (name, value) in facts {

@@ -11,7 +11,7 @@ pub(crate) mod typed;
 use std::fmt;
 
 use clap::ValueEnum;
-use kazoe_common::census::{Campaign, Witness};
+use kazoe_common::census::{Campaign, Fingerprint, Witness};
 use kazoe_common::estimate::{Report, two_proportion_z};
 use kazoe_common::population::Candidates;
 use kazoe_coordinator::ledger::{
@@ -41,6 +41,7 @@ pub(crate) enum ReportForm {
 pub(crate) struct Findings {
     record: CampaignRecord,
     snapshot: Snapshot,
+    fingerprint: Fingerprint,
     report: Report,
     builds: Vec<BuildShare>,
     owners: Vec<OwnerShare>,
@@ -116,9 +117,11 @@ impl Findings {
             &snapshot.prefix.counted(),
             witnesses,
         );
+        let fingerprint = Fingerprint::of(&record.campaign, &snapshot.prefix.tally);
         Ok(Findings {
             record,
             snapshot,
+            fingerprint,
             report,
             builds,
             owners,

@@ -61,6 +61,7 @@ pub(super) fn render(findings: &Findings) -> String {
         line(format!("audited    {audited}"));
     }
     line(format!("digest     {}", report.digest));
+    line(format!("fingerprint {}", findings.fingerprint));
     line(format!(
         "stored in  {}, revision {}",
         findings.home.name(),

@@ -56,7 +56,7 @@ async fn a_part_fills_what_is_empty_and_is_compared_with_the_rest() {
     assert!(repeated >= Some(5) && audited >= Some(1), "{done}");
     assert_eq!(done["disputed"].as_array().unwrap().len(), 0);
 
-    // A count that was moved opens a dispute.
+    // A count that was moved is refused.
     let text = fs::read_to_string(house.path("whole.ledger.tsv")).unwrap();
     let line = text.lines().find(|line| line.starts_with("segment\t0\t"));
     let line = line.unwrap();
@@ -69,6 +69,16 @@ async fn a_part_fills_what_is_empty_and_is_compared_with_the_rest() {
     };
     let cells = format!("{},{},{rest}", moved(first, 1), moved(second, -1));
     let text = text.replace(line, &line.replace(fields[3], &cells));
+    fs::write(house.path("wrong.ledger.tsv"), &text).unwrap();
+    let refused = house.run(&["import", "wrong.ledger.tsv"]);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("the file states the fingerprint"), "{said}");
+    house.assert_counted(id, &RUN).await;
+
+    // So it does in a file of a build from before fingerprints.
+    let check = text.lines().find(|line| line.contains("\tkazoe-check/1 "));
+    let text = text.replace(&format!("{}\n", check.unwrap()), "");
     fs::write(house.path("wrong.ledger.tsv"), text).unwrap();
     let wrong = house.run(&["import", "wrong.ledger.tsv"]);
     assert_eq!(wrong.status.code(), Some(1), "{wrong:?}");
@@ -76,6 +86,85 @@ async fn a_part_fills_what_is_empty_and_is_compared_with_the_rest() {
     assert!(said.contains("segment 0 differs"), "{said}");
     house.ask(&["resolve", id, "0"]);
     house.assert_counted(id, &RUN).await;
+}
+
+/// A coordinator takes a file in several requests. If one of them is refused, what was taken is said to the
+/// segment, and the file can be imported again.
+#[tokio::test]
+async fn an_import_that_stops_half_way_says_what_was_taken() {
+    let server = Server::shared().await;
+    let house = House::new(&server).await;
+    let _coordinator = house.coordinator();
+    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let id = id.trim();
+    house.ask(&["export", id, "-o", "campaign.ledger.tsv"]);
+    house.ask(&[
+        "compute",
+        "campaign.ledger.tsv",
+        "-s",
+        "2..11",
+        "-o",
+        "part.ledger.tsv",
+    ]);
+    let text = fs::read_to_string(house.path("part.ledger.tsv")).unwrap();
+    // From segment 7 on it is of a build whose name no coordinator takes; each build is a request.
+    let mut lines: Vec<String> = Vec::new();
+    let mut later = false;
+    for line in text
+        .lines()
+        .filter(|line| !line.contains("\tkazoe-check/1 "))
+    {
+        if line.starts_with("segment\t7\t") {
+            lines.push(format!("build\t1\t{}", "x".repeat(201)));
+            later = true;
+        }
+        let segment = line.starts_with("segment\t") && later;
+        let (head, _) = line.rsplit_once('\t').unwrap_or_default();
+        lines.push(if segment {
+            format!("{head}\t1")
+        } else {
+            line.to_owned()
+        });
+    }
+    fs::write(house.path("odd.ledger.tsv"), lines.join("\n") + "\n").unwrap();
+    for _ in 0..2 {
+        let stopped = house.run(&["import", "odd.ledger.tsv"]);
+        assert_eq!(stopped.status.code(), Some(1), "{stopped:?}");
+        assert!(stopped.stdout.is_empty(), "{stopped:?}");
+        let said = String::from_utf8(stopped.stderr).unwrap();
+        assert!(said.contains("error: field `build`"), "{said}");
+        let taken = "error: of 9 segments in odd.ledger.tsv, the coordinator took the first 5 segments, up \
+                     to segment 6; it did not take the other 4; it is safe to import the file again";
+        assert!(said.contains(taken), "{said}");
+        assert_eq!(accepted(&house), 5 * 4 * 4096);
+    }
+    let done = house.json(&["import", "part.ledger.tsv"]).remove(0);
+    assert_eq!(
+        (&done["accepted"], &done["repeated"]),
+        (&4.into(), &5.into())
+    );
+
+    // A file of another cut does not even extend the campaign.
+    let other = [
+        "run",
+        "minishogi",
+        "--samples",
+        "300k",
+        "--segment",
+        "8",
+        "--db",
+        "other.db",
+    ];
+    house.ask(&other);
+    house.ask(&["export", "-o", "other.ledger.tsv", "--db", "other.db"]);
+    let refused = house.run(&["import", "other.ledger.tsv"]);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        said.ends_with("; nothing of other.ledger.tsv was taken\n"),
+        "{said}"
+    );
+    assert_eq!(house.json(&["report", id])[0]["wanted_samples"], 200_000);
 }
 
 /// Only operators hand in files, and what cannot be changes nothing.

@@ -40,7 +40,7 @@ pub use registry::{
 pub use snapshot::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, Counts, LogEntry, OwnerShare, Prefix, Snapshot,
 };
-pub use sqlite::{OpenError, SqliteLedger};
+pub use sqlite::{OpenError, SqliteLedger, WholeImport};
 pub use storage::{Place, StorageError, StorageFault};
 
 /// What a ledger does, whatever database it lives in. Campaigns are named by

@@ -8,11 +8,21 @@ use kazoe_common::census::Segment;
 use super::{FileError, Header, LedgerFile};
 use crate::leasing::Verdict;
 use crate::ledger::{
-    CampaignRecord, Delivery, Ledger, LedgerError, SelfTest, Service, Submission, Submitted, Who,
+    CampaignRecord, Delivery, LedgerError, SelfTest, Service, SqliteLedger, Submission, Submitted,
+    Who, WholeImport,
 };
 
-/// Segments in one transaction: what bounds the memory.
+/// Segments taken at a time: what bounds the memory.
 const BATCH: usize = 256;
+
+/// What an import does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It takes some more segments, which may still be undone.
+    Taking,
+    /// It commits all of them.
+    Committing,
+}
 
 /// What an import did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,18 +70,19 @@ impl Imported {
     }
 }
 
-/// Takes all segments of a file into the ledger: they fill empty segments and are compared with the
-/// others. The campaign is submitted, or extended, with the file's samples. `who` is credited, with the
-/// builds that the file names. `self_tests` computes what this build makes of the campaign.
+/// Takes all segments of a file into the ledger, in one transaction: they fill empty segments and are
+/// compared with the others. The campaign is submitted, or extended, with the file's samples. `who` is
+/// credited, with the builds that the file names. `self_tests` are what this build makes of the campaign.
+/// `go_on` is asked before each step; when it says no, nothing is taken.
 ///
 /// # Errors
-/// What the file or the ledger says. Segments before a wrong line are in the ledger then; importing the
-/// mended file again counts none of them twice.
-pub async fn import<L: Ledger, R: BufRead>(
-    ledger: &L,
+/// What the file or the ledger says, or [`ImportError::Interrupted`]; the ledger is as it was before.
+pub async fn import<R: BufRead>(
+    ledger: &SqliteLedger,
     who: &Who,
     file: LedgerFile<R>,
     self_tests: Vec<SelfTest>,
+    mut go_on: impl FnMut(Step) -> bool,
 ) -> Result<Imported, ImportError> {
     let header = file.header();
     check_self_tests(header, &self_tests)?;
@@ -83,7 +94,13 @@ pub async fn import<L: Ledger, R: BufRead>(
         service: Service::default(),
     };
     let file_cut = header.cut;
-    let (campaign, submitted) = ledger.submit(&submission).await?;
+    let mut allowed = |step| match go_on(step) {
+        true => Ok(()),
+        false => Err(ImportError::Interrupted),
+    };
+    allowed(Step::Taking)?;
+    let mut whole = ledger.begin_import().await?;
+    let (campaign, submitted) = whole.submit(&submission).await?;
     if campaign.cut.segment_blocks != file_cut.segment_blocks {
         return Err(ImportError::SegmentSize {
             file: file_cut.segment_blocks,
@@ -96,7 +113,8 @@ pub async fn import<L: Ledger, R: BufRead>(
     for entry in file {
         let entry = entry?;
         if batch.len() == BATCH || entry.build != who.build {
-            send(ledger, &who, &mut batch, &mut done).await?;
+            allowed(Step::Taking)?;
+            send(&mut whole, &who, &mut batch, &mut done).await?;
             who.build = entry.build;
         }
         batch.push(Delivery {
@@ -107,7 +125,9 @@ pub async fn import<L: Ledger, R: BufRead>(
             cpu: None,
         });
     }
-    send(ledger, &who, &mut batch, &mut done).await?;
+    send(&mut whole, &who, &mut batch, &mut done).await?;
+    allowed(Step::Committing)?;
+    whole.commit().await?;
     Ok(done)
 }
 
@@ -126,8 +146,8 @@ pub fn check_self_tests(header: &Header, ours: &[SelfTest]) -> Result<(), Import
     }
 }
 
-async fn send<L: Ledger>(
-    ledger: &L,
+async fn send(
+    whole: &mut WholeImport<'_>,
     who: &Who,
     batch: &mut Vec<Delivery>,
     done: &mut Imported,
@@ -136,14 +156,14 @@ async fn send<L: Ledger>(
     if deliveries.is_empty() {
         return Ok(());
     }
-    let verdicts = ledger.import(&done.campaign.id, who, &deliveries).await?;
+    let verdicts = whole.import(&done.campaign.id, who, &deliveries).await?;
     for (verdict, delivery) in verdicts.into_iter().zip(&deliveries) {
         done.add(delivery.segment, verdict);
     }
     Ok(())
 }
 
-/// Why a file was not taken in, or not wholly.
+/// Why a file was not taken in.
 #[derive(Debug)]
 pub enum ImportError {
     /// The file is wrong.
@@ -152,6 +172,8 @@ pub enum ImportError {
     Ledger(LedgerError),
     /// The builds that computed the file count otherwise than this one: what they say of one block.
     SelfTest(SelfTest),
+    /// It was not to go on.
+    Interrupted,
     /// The file's segments are of another size than the ledger's.
     SegmentSize {
         /// Blocks in a segment of the file.
@@ -185,6 +207,7 @@ impl fmt::Display for ImportError {
                 theirs.block,
                 crate::tally_text::write(&theirs.tally)
             ),
+            ImportError::Interrupted => write!(f, "the import was interrupted"),
             ImportError::SegmentSize { file, ledger } => write!(
                 f,
                 "the file's segments have {file} blocks, the ledger's {ledger}: import it into \
@@ -199,7 +222,9 @@ impl std::error::Error for ImportError {
         match self {
             ImportError::File(error) => Some(error),
             ImportError::Ledger(error) => Some(error),
-            ImportError::SelfTest(_) | ImportError::SegmentSize { .. } => None,
+            ImportError::SelfTest(_)
+            | ImportError::Interrupted
+            | ImportError::SegmentSize { .. } => None,
         }
     }
 }

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::io::{self, BufRead};
 
-use kazoe_common::census::{Tally, Witness};
+use kazoe_common::census::{Fingerprint, Tally, Witness};
 
+use super::check::Check;
 use crate::plain_text::{self, Encoding};
 use crate::tally_text::{self, number};
 
@@ -15,6 +16,8 @@ pub(super) struct Lines<R> {
     line: String,
     number: u64,
     held: bool,
+    /// Over the lines before this one that a check covers.
+    before: blake3::Hasher,
 }
 
 impl<R: BufRead> Lines<R> {
@@ -22,12 +25,13 @@ impl<R: BufRead> Lines<R> {
     const LONGEST: u64 = 1 << 20;
 
     /// From the first one on.
-    pub(super) const fn new(reader: R) -> Self {
+    pub(super) fn new(reader: R) -> Self {
         Lines {
             reader,
             line: String::new(),
             number: 0,
             held: false,
+            before: blake3::Hasher::new(),
         }
     }
 
@@ -35,6 +39,9 @@ impl<R: BufRead> Lines<R> {
         if self.held {
             self.held = false;
             return Ok(self.current());
+        }
+        if self.number > 0 && Check::covers(self.line.as_bytes()) {
+            self.before.update(self.line.as_bytes()).update(b"\n");
         }
         self.line.clear();
         self.number += 1;
@@ -68,8 +75,21 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
+    /// Returns whether nothing follows.
+    pub(super) fn is_over(&mut self) -> Result<bool, FileError> {
+        let line = self.number + 1;
+        let rest = self.reader.fill_buf();
+        rest.map(<[u8]>::is_empty)
+            .map_err(|source| FileError::Read { line, source })
+    }
+
     pub(super) const fn hold(&mut self) {
         self.held = true;
+    }
+
+    /// Returns the hash of the lines before the current one that a check covers, each ended by one line feed.
+    pub(super) fn checksum_before(&self) -> Fingerprint {
+        Fingerprint::of_hasher(&self.before)
     }
 }
 
@@ -172,6 +192,24 @@ pub enum FileError {
         /// The line that is missing or not ended.
         line: u64,
     },
+    /// The counts are not those that it was written with.
+    Fingerprint {
+        /// The line that states the fingerprint, counted from 1.
+        line: u64,
+        /// What the file states.
+        stated: Fingerprint,
+        /// The fingerprint of its counts.
+        counted: Fingerprint,
+    },
+    /// Its lines are not those that it was written with.
+    Checksum {
+        /// The line that states the checksum, counted from 1.
+        line: u64,
+        /// What the file states.
+        stated: Fingerprint,
+        /// The checksum of its lines.
+        found: Fingerprint,
+    },
     /// A field is not what it should be.
     Field {
         /// In which line, counted from 1.
@@ -194,6 +232,24 @@ impl fmt::Display for FileError {
                 f,
                 "line {line}: the file ends here, without its `end` line: it was cut short"
             ),
+            FileError::Fingerprint {
+                line,
+                stated,
+                counted,
+            } => write!(
+                f,
+                "line {line}: the file states the fingerprint {stated}, but its counts have {counted}: \
+                 counts were changed after it was written; get the file from its source again"
+            ),
+            FileError::Checksum {
+                line,
+                stated,
+                found,
+            } => write!(
+                f,
+                "line {line}: the file states the checksum {stated}, but the lines above have {found}: \
+                 a line was changed after it was written; get the file from its source again"
+            ),
             FileError::Field {
                 line,
                 field,
@@ -204,6 +260,17 @@ impl fmt::Display for FileError {
                 "line {line}, field `{field}`: `{found}`, expected {expected}"
             ),
         }
+    }
+}
+
+impl FileError {
+    /// Returns whether every line could be read and the file only differs from what it states of itself.
+    #[must_use]
+    pub const fn is_of_the_whole(&self) -> bool {
+        matches!(
+            self,
+            FileError::Fingerprint { .. } | FileError::Checksum { .. }
+        )
     }
 }
 

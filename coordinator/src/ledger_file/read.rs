@@ -2,8 +2,9 @@
 
 use std::io::BufRead;
 
-use kazoe_common::census::{Digest, Segment, Tally, Witness};
+use kazoe_common::census::{Fingerprint, Segment, Tally, Witness};
 
+use super::check::{Check, FORM, Sums};
 use super::header::{Header, header};
 use super::lines::{FileError, Lines};
 use crate::tally_text::{self, number};
@@ -30,11 +31,19 @@ pub struct LedgerFile<R> {
     lines: Lines<R>,
     header: Header,
     builds: Vec<String>,
-    segments: u64,
-    samples: u64,
-    digest: Digest,
+    sums: Sums,
+    check: Option<Stated>,
     next: Segment,
     over: bool,
+}
+
+/// A check in a `build` line, which counts if `end` follows.
+#[derive(Clone, Debug)]
+struct Stated {
+    line: u64,
+    text: String,
+    /// The checksum of the lines before it.
+    found: Fingerprint,
 }
 
 impl<R: BufRead> LedgerFile<R> {
@@ -49,9 +58,8 @@ impl<R: BufRead> LedgerFile<R> {
             lines,
             header,
             builds: Vec::new(),
-            segments: 0,
-            samples: 0,
-            digest: Digest::default(),
+            sums: Sums::default(),
+            check: None,
             next: 0,
             over: false,
         })
@@ -61,6 +69,20 @@ impl<R: BufRead> LedgerFile<R> {
     #[must_use]
     pub const fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// Returns the sums over the segments that were read.
+    #[must_use]
+    pub const fn sums(&self) -> &Sums {
+        &self.sums
+    }
+
+    /// Returns the fingerprint that the file states, once it was read to its end; files of builds from
+    /// before fingerprints state none.
+    #[must_use]
+    pub fn stated_fingerprint(&self) -> Option<Fingerprint> {
+        let stated = self.check.as_ref()?;
+        Some(Check::parse(&stated.text)?.fingerprint)
     }
 
     /// The next segment, or `None` after the last line.
@@ -73,7 +95,13 @@ impl<R: BufRead> LedgerFile<R> {
                     if number != self.builds.len().to_string() {
                         return Err(line.wrong("number", number, "the builds counted from 0"));
                     }
-                    self.builds.push(text.to_owned());
+                    let (line, text) = (line.number, text.to_owned());
+                    self.check = Check::is_meant(&text).then(|| Stated {
+                        line,
+                        text: text.clone(),
+                        found: self.lines.checksum_before(),
+                    });
+                    self.builds.push(text);
                 }
                 "segment" => return self.segment().map(Some),
                 "end" => {
@@ -88,6 +116,7 @@ impl<R: BufRead> LedgerFile<R> {
     }
 
     fn segment(&mut self) -> Result<Entry, FileError> {
+        self.check = None;
         let line = self.lines.current();
         let [segment, samples, cells, depths, digest, build] =
             line.fields(["segment", "samples", "cells", "depths", "digest", "build"])?;
@@ -107,9 +136,7 @@ impl<R: BufRead> LedgerFile<R> {
         let first = number * cut.segment_samples();
         let witnesses = self.witnesses(first, samples)?;
         self.next = number + 1;
-        self.segments += 1;
-        self.samples += samples;
-        self.digest = self.digest.plus(tally.digest);
+        self.sums.add(&tally);
         Ok(Entry {
             segment: number,
             samples,
@@ -149,20 +176,58 @@ impl<R: BufRead> LedgerFile<R> {
         let line = self.lines.current();
         let [segments, samples, digest] = line.fields(["segments", "samples", "digest"])?;
         let sums = [
-            ("segments", segments, self.segments.to_string()),
-            ("samples", samples, self.samples.to_string()),
-            ("digest", digest, self.digest.to_string()),
+            ("segments", segments, self.sums.segments.to_string()),
+            ("samples", samples, self.sums.samples().to_string()),
+            ("digest", digest, self.sums.digest().to_string()),
         ];
         for (field, found, sum) in sums {
             if found != sum {
                 return Err(line.wrong(field, found, "the sum of the lines above"));
             }
         }
-        match self.lines.next() {
-            Err(FileError::CutShort { .. }) => Ok(()),
-            Err(error) => Err(error),
-            Ok(more) => Err(more.wrong("line", more.word, "nothing after `end`")),
+        if self.lines.is_over()? {
+            return self.compare();
         }
+        match self.lines.next() {
+            Ok(more) => Err(more.wrong("line", more.word, "nothing after `end`")),
+            Err(FileError::CutShort { line }) => Err(FileError::Field {
+                line,
+                field: "line",
+                found: "a line that does not end".to_owned(),
+                expected: "nothing after `end`".to_owned(),
+            }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Compares the file with what it states of itself.
+    fn compare(&self) -> Result<(), FileError> {
+        let Some(stated) = &self.check else {
+            return Ok(());
+        };
+        let (line, found) = (stated.line, stated.found);
+        let check = Check::parse(&stated.text).ok_or_else(|| FileError::Field {
+            line,
+            field: "text",
+            found: stated.text.clone(),
+            expected: FORM.to_owned(),
+        })?;
+        let counted = self.sums.fingerprint(&self.header.campaign);
+        if counted != check.fingerprint {
+            return Err(FileError::Fingerprint {
+                line,
+                stated: check.fingerprint,
+                counted,
+            });
+        }
+        if found != check.lines {
+            return Err(FileError::Checksum {
+                line,
+                stated: check.lines,
+                found,
+            });
+        }
+        Ok(())
     }
 }
 

@@ -4,9 +4,10 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use kazoe_common::census::{Digest, PopulationName, Segment, Witness};
+use kazoe_common::census::{Digest, Fingerprint, PopulationName, Segment, Witness};
 use kazoe_common::population::{Candidates, CandidatesError};
 
+use super::check::{Check, Sums};
 use super::{MAGIC, date};
 use crate::ledger::{CampaignRecord, Ledger, LedgerError};
 use crate::output_file::OutputFile;
@@ -24,6 +25,8 @@ pub struct Exported {
     pub samples: u64,
     /// The sum of their digests.
     pub digest: Digest,
+    /// The fingerprint of their counts.
+    pub fingerprint: Fingerprint,
 }
 
 /// Writes a campaign's accepted and undisputed segments, in constant memory.
@@ -40,7 +43,7 @@ pub async fn export<L: Ledger>(
         out.write_all(&page)?;
     }
     out.flush()?;
-    Ok(pages.sum)
+    Ok(pages.exported())
 }
 
 /// A ledger file in pieces of whole lines, each of a bounded number of segments.
@@ -49,7 +52,9 @@ pub struct Pages<'a, L> {
     ledger: &'a L,
     campaign: CampaignRecord,
     builds: Vec<String>,
-    sum: Exported,
+    sums: Sums,
+    /// Over the lines written until now that a check covers.
+    written: blake3::Hasher,
     step: Step,
 }
 
@@ -71,11 +76,8 @@ impl<'a, L: Ledger> Pages<'a, L> {
             ledger,
             campaign: ledger.campaign(id).await?,
             builds: Vec::new(),
-            sum: Exported {
-                segments: 0,
-                samples: 0,
-                digest: Digest::default(),
-            },
+            sums: Sums::default(),
+            written: blake3::Hasher::new(),
             step: Step::Header,
         })
     }
@@ -94,7 +96,32 @@ impl<'a, L: Ledger> Pages<'a, L> {
             Step::From(from) => self.write_segments(from, &mut out).await?,
             Step::Over => return Ok(None),
         }
+        for line in out.split_inclusive(|&byte| byte == b'\n') {
+            if Check::covers(line) {
+                self.written.update(line);
+            }
+        }
         Ok(Some(out))
+    }
+
+    /// What was written until now.
+    fn exported(&self) -> Exported {
+        self.sums.exported(&self.campaign.campaign)
+    }
+
+    fn write_end(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+        let Exported {
+            segments,
+            samples,
+            digest,
+            fingerprint,
+        } = self.exported();
+        let check = Check {
+            fingerprint,
+            lines: Fingerprint::of_hasher(&self.written),
+        };
+        writeln!(out, "build\t{}\t{}", self.builds.len(), check.text())?;
+        writeln!(out, "end\t{segments}\t{samples}\t{digest}")
     }
 
     async fn write_segments(
@@ -105,12 +132,7 @@ impl<'a, L: Ledger> Pages<'a, L> {
         let id = &self.campaign.id;
         let page = self.ledger.segments(id, from, PAGE).await?;
         let Some(last) = page.last() else {
-            let Exported {
-                segments,
-                samples,
-                digest,
-            } = self.sum;
-            writeln!(out, "end\t{segments}\t{samples}\t{digest}")?;
+            self.write_end(out)?;
             self.step = Step::Over;
             return Ok(());
         };
@@ -140,9 +162,7 @@ impl<'a, L: Ledger> Pages<'a, L> {
             while let Some(witness) = witnesses.next_if(|witness| witness.index() < end) {
                 write_witness(&witness, out)?;
             }
-            self.sum.segments += 1;
-            self.sum.samples += segment.samples;
-            self.sum.digest = self.sum.digest.plus(segment.tally.digest);
+            self.sums.add(&segment.tally);
         }
         self.step = Step::From(next);
         Ok(())
@@ -194,7 +214,7 @@ pub async fn export_to_path<L: Ledger>(
         file.write_all(&page).map_err(at_path)?;
     }
     file.finish().map_err(at_path)?;
-    Ok(pages.sum)
+    Ok(pages.exported())
 }
 
 async fn write_header<L: Ledger>(

@@ -3,18 +3,33 @@
 use std::io;
 use std::time::Duration;
 
-use kazoe_common::census::{Segment, Witness};
+use kazoe_common::census::{Fingerprint, Segment, Witness};
 use kazoe_coordinator::ledger::{
     AcceptedSegment, CampaignRecord, Ledger, SqliteLedger, Submitted, Who,
 };
 use kazoe_coordinator::ledger_file::{
-    ExportError, FileError, ImportError, LedgerFile, export, export_to_path, import,
+    self, ExportError, FileError, ImportError, Imported, LedgerFile, Step, export, export_to_path,
 };
 
 use crate::made_up::{
     assert_sound, deliveries, delivery, operator, owner, submission, wrong_delivery,
 };
 use crate::sqlite::fresh;
+
+/// Imports a text for the owner `c`.
+async fn import(ledger: &SqliteLedger, text: &str) -> Result<Imported, ImportError> {
+    import_while(ledger, text, |_| true).await
+}
+
+async fn import_while(
+    ledger: &SqliteLedger,
+    text: &str,
+    go_on: impl FnMut(Step) -> bool,
+) -> Result<Imported, ImportError> {
+    let file = LedgerFile::open(text.as_bytes()).unwrap();
+    let self_tests = submission(1, 1).self_tests;
+    ledger_file::import(ledger, &owner("c"), file, self_tests, go_on).await
+}
 
 const SAMPLES: u64 = 700 * 4096 + 9;
 
@@ -81,10 +96,7 @@ async fn a_round_trip_loses_nothing() {
     assert_eq!(file.header().campaign, campaign.campaign);
     assert_eq!(file.header().cut, campaign.cut);
     assert_eq!(file.header().submitted_at, campaign.submitted_at);
-    let self_tests = submission(1, 1).self_tests;
-    let done = import(&other, &owner("c"), file, self_tests.clone())
-        .await
-        .unwrap();
+    let done = import(&other, &text).await.unwrap();
     assert_eq!(done.submitted, Submitted::New);
     assert_eq!((done.accepted, done.audited, done.stale), (699, 0, 0));
     assert_eq!(
@@ -110,15 +122,9 @@ async fn a_round_trip_loses_nothing() {
     );
 
     // Again, and into the ledger it came from.
-    let file = LedgerFile::open(text.as_bytes()).unwrap();
-    let again = import(&other, &owner("c"), file, self_tests.clone())
-        .await
-        .unwrap();
+    let again = import(&other, &text).await.unwrap();
     assert_eq!((again.accepted, again.repeated, again.audited), (0, 699, 0));
-    let file = LedgerFile::open(text.as_bytes()).unwrap();
-    let home = import(&ledger, &owner("c"), file, self_tests)
-        .await
-        .unwrap();
+    let home = import(&ledger, &text).await.unwrap();
     assert_eq!((home.accepted, home.audited), (0, 699));
 
     // The rest can be computed here.
@@ -149,24 +155,19 @@ async fn a_file_of_another_cut_is_compared_where_it_can_be() {
     let (_folder, ledger) = fresh().await;
     let campaign = fill(&ledger).await;
     let text = text_of(&ledger, &campaign).await;
-    let self_tests = submission(1, 1).self_tests;
 
     let (_longer_folder, longer) = fresh().await;
     let mut more = submission(1, SAMPLES + 4096);
     more.campaign.cap = Some(5);
     let (record, _) = longer.submit(&more).await.unwrap();
-    let file = LedgerFile::open(text.as_bytes()).unwrap();
-    let done = import(&longer, &owner("c"), file, self_tests.clone())
-        .await
-        .unwrap();
+    let done = import(&longer, &text).await.unwrap();
     assert_eq!((done.accepted, done.stale), (698, 1));
     assert_sound(&longer, &record).await;
 
     let (_other_folder, other) = fresh().await;
     more.cut.segment_blocks = 2;
     other.submit(&more).await.unwrap();
-    let file = LedgerFile::open(text.as_bytes()).unwrap();
-    let refused = import(&other, &owner("c"), file, self_tests).await;
+    let refused = import(&other, &text).await;
     assert!(matches!(
         refused,
         Err(ImportError::SegmentSize { file: 1, ledger: 2 })
@@ -176,7 +177,7 @@ async fn a_file_of_another_cut_is_compared_where_it_can_be() {
     let mut odd = submission(1, 1).self_tests;
     odd[0].tally = wrong_delivery(0, 4096).tally;
     let file = LedgerFile::open(text.as_bytes()).unwrap();
-    let refused = import(&third, &owner("c"), file, odd).await;
+    let refused = ledger_file::import(&third, &owner("c"), file, odd, |_| true).await;
     assert!(matches!(refused, Err(ImportError::SelfTest(_))));
     assert!(third.campaigns().await.unwrap().is_empty());
 }
@@ -202,7 +203,7 @@ async fn what_is_wrong_is_told_by_line_and_field() {
         .unwrap();
     let text = text_of(&ledger, &campaign).await;
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 21, "{text}");
+    assert_eq!(lines.len(), 22, "{text}");
     assert_eq!(lines[13], "build\t0\ttest 1");
     assert_eq!(lines[14].split('\t').count(), 7);
 
@@ -242,9 +243,12 @@ async fn what_is_wrong_is_told_by_line_and_field() {
         (17, "\t60", "\t60\t1", "line"),
         (18, "segment\t1", "segment\t0", "segment"),
         (18, "segment\t1", "sogment\t1", "line"),
-        (21, "end\t2", "end\t3", "segments"),
-        (21, "\t8192\t", "\t8191\t", "samples"),
-        (21, "end", "END", "line"),
+        (21, "build\t1", "build\t2", "number"),
+        (21, "fingerprint=", "fingerprint= ", "text"),
+        (21, " lines=", " LINES=", "text"),
+        (22, "end\t2", "end\t3", "segments"),
+        (22, "\t8192\t", "\t8191\t", "samples"),
+        (22, "end", "END", "line"),
     ];
     for (number, old, new, expected) in cases {
         let mut changed: Vec<String> = lines.iter().map(|&line| line.to_owned()).collect();
@@ -286,14 +290,242 @@ async fn what_is_wrong_is_told_by_line_and_field() {
             "{length}: {error}"
         );
     }
-    let twice = error_of(&format!("{text}{}\n", lines[20]));
-    assert!(
-        matches!(twice, FileError::Field { line: 22, .. }),
-        "{twice}"
-    );
+    for more in [&format!("{}\n", lines[21]), "more", "\n"] {
+        let error = error_of(&format!("{text}{more}"));
+        assert!(
+            matches!(error, FileError::Field { line: 23, .. }),
+            "{error}"
+        );
+    }
     let endless = io::repeat(b'x');
     let error = LedgerFile::open(io::BufReader::new(endless)).unwrap_err();
     assert!(matches!(error, FileError::CutShort { line: 1 }), "{error}");
+}
+
+/// A ledger file of two segments, whose lines 15 and 18 they are.
+async fn two_segments() -> String {
+    let (_folder, ledger) = fresh().await;
+    let (campaign, _) = ledger.submit(&submission(1, 3 * 4096)).await.unwrap();
+    let all = [0, 1].map(|segment| delivery(segment, 4096));
+    ledger
+        .import(&campaign.id, &owner("a"), &all)
+        .await
+        .unwrap();
+    text_of(&ledger, &campaign).await
+}
+
+/// Each changed file keeps all sums that the `end` line states, the digest among them.
+#[tokio::test]
+async fn a_changed_count_or_line_is_refused() {
+    let text = two_segments().await;
+    let changed = |changes: &[(&str, &str)]| {
+        let mut text = text.clone();
+        for (old, new) in changes {
+            // The first self-test is of the first segment, and has the same tally.
+            let from = text
+                .find("\nbuild")
+                .filter(|_| old.contains(':'))
+                .unwrap_or(0);
+            let (before, after) = text.split_at(from);
+            assert!(after.contains(old), "{old} in\n{text}");
+            text = format!("{before}{}", after.replacen(old, new, 1));
+        }
+        text
+    };
+    let file = |text: &str| {
+        let mut file = LedgerFile::open(text.as_bytes()).unwrap();
+        assert!(file.by_ref().all(|entry| entry.is_ok()));
+        (file.sums().clone(), file.stated_fingerprint())
+    };
+    let (sums, stated) = file(&text);
+    assert_eq!((sums.segments, sums.samples()), (2, 8192));
+    let fingerprint = Fingerprint::of(&submission(1, 1).campaign, &sums.tally);
+    assert_eq!(stated, Some(fingerprint));
+
+    let counts = [
+        ("cells", changed(&[("1:3687", "0:1,1:3686")])),
+        ("depths", changed(&[("0:407,", "0:406,1:1,")])),
+        ("the number of samples", {
+            let (head, tail) = text.split_at(text.rfind("segment\t1\t").unwrap());
+            let head = head.replacen("samples\t12288", "samples\t8191", 1);
+            let mut cells = tail.split(['\t', ',']);
+            let cell = cells.find(|it| it.starts_with("1:")).unwrap();
+            let count: u64 = cell[2..].parse().unwrap();
+            let tail = tail
+                .replacen(cell, &format!("1:{}", count - 1), 1)
+                .replacen("\t4096\t", "\t4095\t", 1);
+            format!("{head}{tail}").replacen("\t8192\t", "\t8191\t", 1)
+        }),
+    ];
+    for (what, text) in counts {
+        let error = error_of(&text);
+        let FileError::Fingerprint {
+            line: 21,
+            stated,
+            counted,
+        } = &error
+        else {
+            panic!("{what}: {error}")
+        };
+        assert_eq!(*stated, fingerprint, "{what}");
+        let said = error.to_string();
+        assert!(said.contains(&stated.to_string()), "{said}");
+        assert!(said.contains(&counted.to_string()), "{said}");
+    }
+
+    // What leaves the fingerprint as it is.
+    let lines: Vec<&str> = text.lines().collect();
+    let cells = |line: &str| line.split('\t').nth(3).unwrap().to_owned();
+    let exchanged = text.replacen(&cells(lines[14]), "HERE", 1);
+    let exchanged = exchanged.replacen(&cells(lines[17]), &cells(lines[14]), 1);
+    let exchanged = exchanged.replacen("HERE", &cells(lines[17]), 1);
+    let others = [
+        ("counts between segments", exchanged),
+        (
+            "a witness",
+            changed(&[("witness\tunreachable\t0\t3", "witness\tunreachable\t0\t4")]),
+        ),
+        (
+            "a witness fewer",
+            changed(&[(&format!("{}\n", lines[15]), "")]),
+        ),
+        (
+            "a build",
+            changed(&[("build\t0\ttest 1", "build\t0\ttest 2")]),
+        ),
+        (
+            "how many are wanted",
+            changed(&[("samples\t12288", "samples\t12289")]),
+        ),
+        ("a self-test", changed(&[(&format!("{}\n", lines[12]), "")])),
+    ];
+    for (what, text) in others {
+        let error = error_of(&text);
+        assert!(
+            matches!(error, FileError::Checksum { .. }),
+            "{what}: {error}"
+        );
+    }
+
+    // Files of builds from before fingerprints are read.
+    let before = changed(&[(&format!("{}\n", lines[20]), "")]);
+    assert_eq!(file(&before), (sums.clone(), None));
+    // The dates are the ledger's, and differ from one to the next.
+    let dated = changed(&[("submitted\t2", "submitted\t1")]);
+    assert_eq!(file(&dated), (sums.clone(), Some(fingerprint)));
+    // And so are files that passed through other systems.
+    let carried = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+    assert_eq!(file(&carried), (sums, Some(fingerprint)));
+}
+
+/// Earlier builds know segments, witnesses, builds and `end`. A line of any other kind is an error to them,
+/// and so is a build out of turn.
+#[tokio::test]
+async fn earlier_builds_can_read_it() {
+    let text = two_segments().await;
+    let mut builds = 0;
+    for line in text.lines().skip(13) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        match fields[0] {
+            "build" => {
+                assert_eq!(fields[1], builds.to_string());
+                assert_eq!(fields.len(), 3);
+                builds += 1;
+            }
+            word => assert!(["segment", "witness", "end"].contains(&word), "{line}"),
+        }
+    }
+    assert_eq!(builds, 2);
+}
+
+/// A worker names its build as it likes.
+#[tokio::test]
+async fn a_build_that_is_named_like_a_check_is_a_build() {
+    let (_folder, ledger) = fresh().await;
+    let (campaign, _) = ledger.submit(&submission(1, 4096)).await.unwrap();
+    for build in ["kazoe-check/1 ", "kazoe-check/1 fingerprint=00 lines=00"] {
+        let who = Who {
+            build: build.to_owned(),
+            ..owner(build)
+        };
+        let one = [delivery(0, 4096)];
+        ledger.import(&campaign.id, &who, &one).await.unwrap();
+        let text = text_of(&ledger, &campaign).await;
+        let entry = LedgerFile::open(text.as_bytes()).unwrap().next();
+        assert!(entry.unwrap().unwrap().build.starts_with("kazoe-check/1 "));
+        let (_other_folder, other) = fresh().await;
+        assert_eq!(import(&other, &text).await.unwrap().accepted, 1);
+    }
+}
+
+/// A refused or interrupted import leaves a ledger as it was, whether it has the campaign or not.
+#[tokio::test]
+async fn all_of_a_file_is_taken_or_nothing() {
+    let (_folder, ledger) = fresh().await;
+    let campaign = fill(&ledger).await;
+    let text = text_of(&ledger, &campaign).await;
+    let wrong_end = text.replacen("\nend\t699\t", "\nend\t698\t", 1);
+    assert_ne!(wrong_end, text);
+    let last = text.rfind("\nsegment\t700\t").unwrap();
+    let wrong_last = format!("{}{}", &text[..last], text[last..].replacen(":", ":1", 1));
+    let cut_short = text[..last + 1].to_owned();
+    let counts_moved = text.replacen("\t9\t1:9\t", "\t9\t0:1,1:8\t", 1);
+    assert_ne!(counts_moved, text);
+
+    let (_empty_folder, empty) = fresh().await;
+    let (_shorter_folder, shorter) = fresh().await;
+    let mut fewer = submission(1, 4096 + 1);
+    fewer.campaign.cap = Some(5);
+    let (record, _) = shorter.submit(&fewer).await.unwrap();
+    let one = [delivery(0, 4096), delivery(1, 1)];
+    shorter.import(&record.id, &owner("a"), &one).await.unwrap();
+    let (_longer_folder, longer) = fresh().await;
+    let mut pieces = submission(1, 4096);
+    pieces.campaign.cap = Some(5);
+    pieces.cut.segment_blocks = 2;
+    longer.submit(&pieces).await.unwrap();
+
+    let record = shorter.campaign(&record.id).await.unwrap();
+    let before = shorter.snapshot(&record.id).await.unwrap();
+    let mut refused = Vec::new();
+    for wrong in [&wrong_end, &wrong_last, &cut_short, &counts_moved] {
+        for ledger in [&empty, &shorter] {
+            refused.push(import(ledger, wrong).await);
+        }
+    }
+    for steps in [0, 1, 3, 4] {
+        let mut asked = 0;
+        let go_on = |step| {
+            asked += 1;
+            // The last step is the one that cannot be undone.
+            steps >= asked && step == Step::Taking
+        };
+        refused.push(import_while(&empty, &text, go_on).await);
+        asked = 0;
+        let go_on = |step| {
+            asked += 1;
+            steps >= asked && step == Step::Taking
+        };
+        refused.push(import_while(&shorter, &text, go_on).await);
+    }
+    assert!(refused.iter().all(Result::is_err), "{refused:?}");
+    assert!(empty.campaigns().await.unwrap().is_empty());
+    assert_eq!(shorter.campaign(&record.id).await.unwrap(), record);
+    assert_eq!(shorter.snapshot(&record.id).await.unwrap(), before);
+    assert_sound(&shorter, &record).await;
+    // The refused file asks for more samples; the campaign is not extended by it either.
+    let piecewise = longer.campaigns().await.unwrap();
+    assert!(matches!(
+        import(&longer, &text).await,
+        Err(ImportError::SegmentSize { file: 1, ledger: 2 })
+    ));
+    assert_eq!(longer.campaigns().await.unwrap(), piecewise);
+
+    // The ledgers are usable, and the file is whole.
+    assert_eq!(import(&empty, &text).await.unwrap().accepted, 699);
+    let done = import(&shorter, &text).await.unwrap();
+    assert_eq!((done.accepted, done.audited), (698, 1));
+    assert_sound(&shorter, &done.campaign).await;
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kazoe_coordinator::ledger::{Ledger, LedgerError, OpenError, SqliteLedger, StorageFault};
+use kazoe_coordinator::ledger_file::{ImportError, LedgerFile, export, import};
 use rustix::mount::MountFlags;
 use tempfile::TempDir;
 
@@ -95,6 +96,45 @@ async fn a_run_on_a_full_disk_loses_nothing_and_goes_on() {
             .unwrap();
     }
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
+    assert_sound(&ledger, &campaign).await;
+    ledger.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_does_not_fit_on_the_disk_leaves_nothing() {
+    if !mounts::are_allowed("small_disk::a_file_that_does_not_fit_on_the_disk_leaves_nothing") {
+        return;
+    }
+    let submission = submission(1, 3_000 * 4096);
+    let roomy = tempfile::tempdir().unwrap();
+    let ledger = SqliteLedger::open(&roomy.path().join("kazoe.db"))
+        .await
+        .unwrap();
+    let (campaign, _) = ledger.submit(&submission).await.unwrap();
+    let id = &campaign.id;
+    let all: Vec<_> = (0..3_000).map(|segment| delivery(segment, 4096)).collect();
+    ledger.import(id, &owner("a"), &all).await.unwrap();
+    let mut text = Vec::new();
+    export(&ledger, id, &mut text).await.unwrap();
+
+    let disk = Disk::mount("1m");
+    let ledger = SqliteLedger::open(&disk.database()).await.unwrap();
+    let take = async |ledger: &SqliteLedger| {
+        let file = LedgerFile::open(text.as_slice()).unwrap();
+        let self_tests = submission.self_tests.clone();
+        import(ledger, &owner("b"), file, self_tests, |_| true).await
+    };
+    for _ in 0..2 {
+        let error = take(&ledger).await.unwrap_err();
+        assert!(
+            matches!(&error, ImportError::Ledger(LedgerError::Storage(storage))
+                if storage.fault == StorageFault::Full),
+            "{error}"
+        );
+        assert!(ledger.campaigns().await.unwrap().is_empty());
+    }
+    disk.resize("32m");
+    assert_eq!(take(&ledger).await.unwrap().accepted, 3_000);
     assert_sound(&ledger, &campaign).await;
     ledger.close().await.unwrap();
 }

@@ -8,6 +8,7 @@ mod campaign_rows;
 mod claim;
 mod deliver;
 mod image;
+mod import;
 mod location;
 mod losses;
 mod migrate;
@@ -41,6 +42,7 @@ use crate::ledger::{
 
 use writer_lock::{Displaced, WriterLock};
 
+pub use import::WholeImport;
 pub use open_error::OpenError;
 
 /// A ledger in an SQLite file.
@@ -249,9 +251,7 @@ impl Ledger for SqliteLedger {
         &self,
         submission: &Submission,
     ) -> Result<(CampaignRecord, Submitted), LedgerError> {
-        if submission.campaign.variant.is_made_up() {
-            return Err(LedgerError::MadeUp(submission.campaign.id()));
-        }
+        submit::allowed(submission)?;
         self.at_home(
             async {
                 let mut tx = self.writing().await?;

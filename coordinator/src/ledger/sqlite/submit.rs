@@ -7,8 +7,16 @@ use super::operator::{self, Retraction};
 use super::{campaign_rows, now, prefix};
 use crate::ledger::campaigns;
 use crate::ledger::rows::{Failure, to_row};
-use crate::ledger::{CampaignRecord, Submission, Submitted};
+use crate::ledger::{CampaignRecord, LedgerError, Submission, Submitted};
 use crate::tally_text;
+
+/// Refuses a campaign of made-up tallies: they are for benchmarks, on PostgreSQL.
+pub(super) fn allowed(submission: &Submission) -> Result<(), LedgerError> {
+    if submission.campaign.variant.is_made_up() {
+        return Err(LedgerError::MadeUp(submission.campaign.id()));
+    }
+    Ok(())
+}
 
 pub(super) async fn submit(
     conn: &mut SqliteConnection,
