@@ -22,6 +22,7 @@ mod parts;
 mod pasted;
 mod readers;
 mod rlimits;
+mod published;
 mod runs;
 mod settings;
 mod signals;
