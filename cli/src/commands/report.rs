@@ -12,8 +12,9 @@ use crate::store;
 /// Print what a campaign found so far.
 ///
 /// The funnel beside the figures of others, the unreachable by depth, L and E of the published search,
-/// and the estimate with its intervals, each with what it promises. All figures are those of the prefix:
-/// the finished segments from the first on without a gap.
+/// the estimate with its intervals, each with what it promises, and beside it the published estimate and
+/// whether the two agree. All figures are those of the prefix: the finished segments from the first on
+/// without a gap. docs/report.md names every figure of every format.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,6 +22,7 @@ Examples:
   kazoe report shogi --format md > shogi.md
   kazoe report 3f2a --json
   kazoe report shogi --coordinator http://127.0.0.1:7273
+  kazoe report --format csv > report.csv
   kazoe report --format csv | grep '^funnel'")]
 pub(super) struct Args {
     /// The campaign: its id or the beginning of it, or a game [default: the newest].

@@ -1,10 +1,15 @@
-//! The report as one JSON document. Numbers that exceed 2^53 are strings; sizes and estimates are exact.
+//! The report as one JSON document. Sizes, estimates and the ends of their intervals are exact: integers as
+//! strings, fractions as two of them. Beside each of these, `NAME_float` is the nearest float.
 
-use kazoe_common::estimate::{Comparison, Folding, PathFigures, largest_wrong_share};
+use kazoe_common::estimate::published::Printed;
+use kazoe_common::estimate::{
+    Beside, Comparison, Folding, Method, PathFigures, Share, largest_wrong_share, numerals,
+};
+use num_bigint::BigUint;
 use num_rational::Ratio;
 use serde_json::{Value, json};
 
-use super::{Findings, Home, z_against_the_rest};
+use super::{Findings, Home, audits, z_against_the_rest};
 use crate::output::JSON_VERSION;
 
 pub(super) fn render(findings: &Findings) -> String {
@@ -31,15 +36,12 @@ pub(super) fn document(findings: &Findings) -> Value {
     let estimates = report.estimates.as_ref().map(|estimates| {
         json!({
             "share": fraction(&estimates.share),
+            "share_float": float(&estimates.share),
             "relative_standard_error": estimates.relative_standard_error,
             "share_intervals": estimates
                 .share_intervals
                 .iter()
-                .map(|(method, share)| json!({
-                    "method": method.name(),
-                    "lower": share.lower,
-                    "upper": share.upper,
-                }))
+                .map(|(method, share)| share_interval(*method, share))
                 .collect::<Vec<_>>(),
             "folded": folding(&estimates.folded),
             "unfolded": folding(&estimates.unfolded),
@@ -51,7 +53,9 @@ pub(super) fn document(findings: &Findings) -> Value {
         "variant": campaign.variant.id,
         "population": campaign.population.name(),
         "size": report.size.to_string(),
+        "size_float": integer_float(&report.size),
         "self_mirrored": report.self_mirrored.to_string(),
+        "self_mirrored_float": integer_float(&report.self_mirrored),
         "design": campaign.design.name(),
         "seed": campaign.seed.to_string(),
         "cap": campaign.cap,
@@ -78,6 +82,7 @@ pub(super) fn document(findings: &Findings) -> Value {
         },
         "audited_segments": snapshot.audited,
         "largest_wrong_share": largest_wrong_share(snapshot.audited),
+        "audit_bound": audits::bound(findings).name(),
         "funnel": report
             .funnel
             .iter()
@@ -86,6 +91,9 @@ pub(super) fn document(findings: &Findings) -> Value {
                 "passed": row.passed,
                 "rejected": row.rejected,
                 "rejected_as": row.stage.rejected().name(),
+                "share": share(row.passed, row.samples),
+                "share_float": share_float(row.passed, row.samples),
+                "share_interval": share_interval(Method::ClopperPearson, &row.interval),
                 "compared": compared(row.comparison.as_ref()),
             }))
             .collect::<Vec<_>>(),
@@ -95,11 +103,17 @@ pub(super) fn document(findings: &Findings) -> Value {
             .map(|row| json!({
                 "depth": row.depth,
                 "samples": row.count,
+                "share": share(row.count, report.samples),
+                "share_float": share_float(row.count, report.samples),
+                "share_interval": share_interval(Method::ClopperPearson, &row.interval),
                 "compared": compared(row.comparison.as_ref()),
             }))
             .collect::<Vec<_>>(),
         "paths": report.paths.as_ref().map(paths),
         "estimates": estimates,
+        "published": report.beside.as_ref().map(|beside| {
+            published(beside, snapshot.is_complete(), report.published.not_at_hand)
+        }),
         "greatest_z": report.greatest_z(),
         "builds": builds
             .iter()
@@ -130,16 +144,71 @@ pub(super) fn document(findings: &Findings) -> Value {
 fn folding(folding: &Folding) -> Value {
     json!({
         "estimate": fraction(&folding.estimate),
+        "estimate_float": float(&folding.estimate),
         "intervals": folding
             .intervals
             .iter()
             .map(|(method, interval)| json!({
                 "method": method.name(),
                 "lower": interval.lower.to_string(),
+                "lower_float": integer_float(&interval.lower),
                 "upper": interval.upper.to_string(),
+                "upper_float": integer_float(&interval.upper),
             }))
             .collect::<Vec<_>>(),
     })
+}
+
+/// The published estimate, and whether ours agrees with it.
+fn published(beside: &Beside, complete: bool, not_at_hand: Option<&str>) -> Value {
+    let comparison = &beside.comparison;
+    json!({
+        "authors": beside.printed.authors,
+        "samples": beside.experiment.samples,
+        "reachable": comparison.count,
+        "folded": printed(&beside.printed.folded),
+        "unfolded": beside.printed.unfolded.as_ref().map(printed),
+        "z": comparison.z,
+        "z_with_undecided": comparison.z_with_undecided,
+        "verdict": beside.verdict(complete).name(),
+        "not_at_hand": not_at_hand,
+    })
+}
+
+/// A published number as its authors printed it.
+fn printed(printed: &Printed) -> Value {
+    let float = |text: &str| text.parse::<f64>().ok();
+    let [lower, upper] = printed.interval.map_or([None, None], |ends| ends.map(Some));
+    json!({
+        "estimate": printed.estimate,
+        "estimate_float": float(printed.estimate),
+        "method": printed.interval.map(|_| Method::Normal.name()),
+        "lower": lower,
+        "lower_float": lower.and_then(float),
+        "upper": upper,
+        "upper_float": upper.and_then(float),
+    })
+}
+
+fn share_interval(method: Method, share: &Share) -> Value {
+    json!({
+        "method": method.name(),
+        "lower": share.lower,
+        "upper": share.upper,
+    })
+}
+
+/// The share of all samples; `null` without samples.
+fn share(count: u64, samples: u64) -> Value {
+    if samples == 0 {
+        Value::Null
+    } else {
+        fraction(&Ratio::new(count, samples))
+    }
+}
+
+fn share_float(count: u64, samples: u64) -> Option<f64> {
+    (samples > 0).then(|| float(&Ratio::new(count, samples)))
 }
 
 fn fraction<T: Clone + num_integer::Integer + ToString>(ratio: &Ratio<T>) -> Value {
@@ -147,6 +216,16 @@ fn fraction<T: Clone + num_integer::Integer + ToString>(ratio: &Ratio<T>) -> Val
         "numerator": ratio.numer().to_string(),
         "denominator": ratio.denom().to_string(),
     })
+}
+
+/// The float nearest to a fraction.
+fn float<T: Clone + Into<BigUint>>(ratio: &Ratio<T>) -> f64 {
+    let [numerator, denominator] = [ratio.numer(), ratio.denom()].map(|part| part.clone().into());
+    numerals::float(&Ratio::new(numerator, denominator))
+}
+
+fn integer_float(number: &BigUint) -> f64 {
+    numerals::float(&number.clone().into())
 }
 
 fn compared(comparison: Option<&Comparison>) -> Value {
@@ -168,7 +247,10 @@ fn paths(figures: &PathFigures) -> Value {
         "length_median": figures.length_median,
         "length_max": figures.length_max,
         "ratio_median": fraction(&figures.ratio_median),
+        "ratio_median_float": float(&figures.ratio_median),
         "ratio_p95": fraction(&figures.ratio_p95),
+        "ratio_p95_float": float(&figures.ratio_p95),
         "ratio_max": fraction(&figures.ratio_max),
+        "ratio_max_float": float(&figures.ratio_max),
     })
 }

@@ -2,9 +2,12 @@
 
 use std::fmt::Write;
 
+use kazoe_common::estimate::Method;
 use kazoe_common::estimate::numerals::{self, grouped};
 
-use super::tables::{Table, depths, funnel, owners, paths};
+use super::audits::audited;
+use super::published::{PublishedEstimate, UNFOLDED, judgement};
+use super::tables::{Intervals, Table, depths, funnel, owners, paths};
 use super::text::{estimate, samples};
 use super::{Agreement, Findings, convention};
 
@@ -34,35 +37,18 @@ pub(super) fn render(findings: &Findings) -> String {
         ("samples", samples(findings)),
         ("digest", format!("`{}`", report.digest)),
         ("fingerprint", format!("`{}`", findings.fingerprint)),
-        ("agreement", Agreement(report).to_string()),
+        ("agreement", Agreement::of(findings).to_string()),
     ];
-    for (name, value) in facts {
+    let audited = audited(findings).map(|audited| ("audited", audited));
+    for (name, value) in facts.into_iter().chain(audited) {
         let _ = writeln!(text, "- {name}: {value}");
     }
-    text += "\n## Estimate\n\n";
-    match &report.estimates {
-        None => text += "None yet: there are no samples in the prefix.\n",
-        Some(estimates) => {
-            text += "| convention | estimate | interval | what it promises |\n|---|---|---|---|\n";
-            for (folded, folding) in [(true, &estimates.folded), (false, &estimates.unfolded)] {
-                for (method, interval) in &folding.intervals {
-                    let _ = writeln!(
-                        text,
-                        "| {} | {} | {} | {} |",
-                        convention(folded),
-                        estimate(folding),
-                        numerals::interval(interval, 2),
-                        method.promise()
-                    );
-                }
-            }
-        }
-    }
-    section(&mut text, "Funnel", &funnel(report));
+    estimates(findings, &mut text);
+    section(&mut text, "Funnel", &funnel(report, Intervals::Shown));
     section(
         &mut text,
         "Unreachable, by the most plies that can be traced back",
-        &depths(report),
+        &depths(report, Intervals::Shown),
     );
     if let Some(figures) = paths(report) {
         section(&mut text, "The published search", &figures);
@@ -74,6 +60,65 @@ pub(super) fn render(findings: &Findings) -> String {
         section(&mut text, "Workers", &workers);
     }
     text
+}
+
+/// Our estimates, each with the published one below it, and whether the two agree.
+fn estimates(findings: &Findings, text: &mut String) {
+    let report = &findings.report;
+    let beside = report.beside.as_ref();
+    *text += "\n## Estimate\n\n";
+    *text += "| convention | estimate | interval | what it promises |\n|---|---|---|---|\n";
+    let mut row = |cells: [&str; 4]| {
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
+    };
+    let ours = report.estimates.as_ref();
+    for folded in [true, false] {
+        let folding = ours.map(|ours| if folded { &ours.folded } else { &ours.unfolded });
+        match folding {
+            None => row([
+                convention(folded),
+                "none yet",
+                "",
+                "no samples in the prefix",
+            ]),
+            Some(folding) => {
+                for (method, interval) in &folding.intervals {
+                    row([
+                        convention(folded),
+                        &estimate(folding),
+                        &numerals::interval(interval, 2),
+                        method.promise(),
+                    ]);
+                }
+            }
+        }
+        let name = findings.record.campaign.variant.name;
+        let PublishedEstimate {
+            estimate,
+            interval,
+            origin,
+        } = PublishedEstimate::new(beside, folded, name);
+        let promise = interval.as_ref().map_or("", |_| Method::Normal.promise());
+        let interval = interval.unwrap_or_default();
+        row([
+            &format!("published ({origin})"),
+            &estimate,
+            &interval,
+            promise,
+        ]);
+    }
+    let Some(beside) = beside.filter(|_| ours.is_some()) else {
+        return;
+    };
+    let _ = write!(
+        text,
+        "\n{}",
+        judgement(beside, findings.snapshot.is_complete())
+    );
+    if beside.printed.unfolded.is_some() {
+        let _ = write!(text, " {UNFOLDED}");
+    }
+    text.push('\n');
 }
 
 fn section(text: &mut String, title: &str, table: &Table) {

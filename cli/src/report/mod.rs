@@ -1,9 +1,11 @@
 //! What a campaign found, for every kind of reader.
 
+mod audits;
 mod csv;
 mod json;
 mod machines;
 mod markdown;
+mod published;
 mod tables;
 mod text;
 pub(crate) mod typed;
@@ -12,7 +14,7 @@ use std::fmt;
 
 use clap::ValueEnum;
 use kazoe_common::census::{Campaign, Fingerprint, Witness};
-use kazoe_common::estimate::{Report, two_proportion_z};
+use kazoe_common::estimate::{AGREES_BELOW, Report, two_proportion_z};
 use kazoe_common::population::Candidates;
 use kazoe_coordinator::ledger::{
     BuildShare, CampaignRecord, Ledger, OwnerShare, Pace, Snapshot, SqliteLedger,
@@ -180,21 +182,91 @@ fn convention(folded: bool) -> &'static str {
     }
 }
 
-/// Whether the figures agree with those of others.
-struct Agreement<'a>(&'a Report);
+/// Whether the stages and depths agree with the figures of others.
+struct Agreement {
+    /// The least and the most that the greatest |z| can be.
+    judged: Option<[f64; 2]>,
+    /// Whether any figure has another beside it.
+    compared: bool,
+    /// Whether all samples wanted are there.
+    complete: bool,
+}
 
-impl fmt::Display for Agreement<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.greatest_z() {
-            None => write!(f, "there is nothing to compare with"),
-            Some(z) if z < 3.0 => write!(
-                f,
-                "agrees with the figures of others: the greatest |z| is {z:.2}, below 3"
-            ),
-            Some(z) => write!(
-                f,
-                "DOES NOT AGREE with the figures of others: the greatest |z| is {z:.2}, not below 3"
-            ),
+impl Agreement {
+    fn of(findings: &Findings) -> Self {
+        Agreement {
+            judged: findings.report.judged_z(),
+            compared: findings.report.greatest_z().is_some(),
+            complete: findings.snapshot.is_complete(),
         }
+    }
+}
+
+impl fmt::Display for Agreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some([least, most]) = self.judged else {
+            return f.write_str(if self.compared {
+                "there are too few samples to compare with the figures of others"
+            } else {
+                "there is nothing to compare with"
+            });
+        };
+        if !self.complete {
+            write!(
+                f,
+                "judged when the campaign is complete: the greatest |z| so far is {most:.2}"
+            )
+        } else if most < AGREES_BELOW {
+            write!(
+                f,
+                "agrees with the figures of others: the greatest |z| is {most:.2}, below {AGREES_BELOW}"
+            )
+        } else if least < AGREES_BELOW {
+            write!(
+                f,
+                "depends on the undecided samples: the greatest |z| is {least:.2} to {most:.2}"
+            )
+        } else {
+            write!(
+                f,
+                "DOES NOT AGREE with the figures of others: the greatest |z| is {most:.2}, not below \
+                 {AGREES_BELOW}"
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Agreement;
+
+    #[test]
+    fn only_a_complete_campaign_without_doubt_agrees_or_does_not() {
+        let say = |judged, compared, complete| {
+            let agreement = Agreement {
+                judged,
+                compared,
+                complete,
+            };
+            agreement.to_string()
+        };
+        assert_eq!(
+            [
+                say(None, false, true),
+                say(None, true, true),
+                say(Some([4.0, 4.0]), true, false),
+                say(Some([1.0, 2.5]), true, true),
+                say(Some([1.0, 4.0]), true, true),
+                say(Some([3.5, 4.0]), true, true),
+            ],
+            [
+                "there is nothing to compare with",
+                "there are too few samples to compare with the figures of others",
+                "judged when the campaign is complete: the greatest |z| so far is 4.00",
+                "agrees with the figures of others: the greatest |z| is 2.50, below 3",
+                "depends on the undecided samples: the greatest |z| is 1.00 to 4.00",
+                "DOES NOT AGREE with the figures of others: the greatest |z| is 4.00, not below 3",
+            ]
+        );
     }
 }

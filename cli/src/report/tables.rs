@@ -1,8 +1,8 @@
 //! The report's tables, before anyone knows how they look.
 
-use kazoe_common::estimate::numerals::{grouped, percent, z_score};
+use kazoe_common::estimate::numerals::{grouped, percent, share_interval, z_score};
 use kazoe_common::estimate::published::Source;
-use kazoe_common::estimate::{Comparison, PathFigures, Report};
+use kazoe_common::estimate::{Comparison, PathFigures, Report, Share};
 use kazoe_coordinator::ledger::OwnerShare;
 use num_bigint::BigUint;
 use num_rational::Ratio;
@@ -20,38 +20,93 @@ pub(super) struct Table {
 /// Significant digits of a share.
 const SHARE_DIGITS: usize = 5;
 
-/// The mark of a figure that nobody else published.
+/// The mark of a figure that is compared with our own check.
 const OWN: &str = "*";
 
+/// Whether the shares of a table stand with their intervals.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Intervals {
+    /// A column has them.
+    Shown,
+    /// There is no room for them.
+    LeftOut,
+}
+
+impl Intervals {
+    /// The cells of a row with the interval's after the share's.
+    fn row(
+        self,
+        words: String,
+        count: u64,
+        samples: u64,
+        interval: &Share,
+        rest: impl IntoIterator<Item = String>,
+    ) -> Vec<String> {
+        let mut cells = vec![words, grouped(count), share(count, samples)];
+        if self == Intervals::Shown {
+            cells.push(if samples == 0 {
+                String::new()
+            } else {
+                share_interval(interval, 2)
+            });
+        }
+        cells.extend(rest);
+        cells
+    }
+
+    /// The head with the intervals' after the shares'.
+    fn head<const N: usize>(self, names: [&str; N]) -> Vec<String> {
+        let mut names = head(names);
+        if self == Intervals::Shown {
+            names.insert(3, "99.73% interval".to_owned());
+        }
+        names
+    }
+
+    /// What the column means, or where it is.
+    fn note(self) -> String {
+        match self {
+            Intervals::Shown => {
+                "Intervals: Clopper-Pearson, each for its own row and a number of samples fixed \
+                 beforehand."
+            }
+            Intervals::LeftOut => {
+                "Every share's 99.73% interval: kazoe report --format md, json or csv."
+            }
+        }
+        .to_owned()
+    }
+}
+
 /// The funnel, stage by stage.
-pub(super) fn funnel(report: &Report) -> Table {
+pub(super) fn funnel(report: &Report, intervals: Intervals) -> Table {
     let mut rows: Vec<Vec<String>> = report
         .funnel
         .iter()
         .map(|row| {
-            let mut cells = vec![
-                row.stage.label().to_owned(),
-                grouped(row.passed),
-                share(row.passed, row.samples),
-                grouped(row.rejected),
-            ];
-            cells.extend(compared(row.comparison.as_ref()));
-            cells
+            let compared = compared(row.comparison.as_ref());
+            let rest = std::iter::once(grouped(row.rejected)).chain(compared);
+            let label = row.stage.label().to_owned();
+            intervals.row(label, row.passed, row.samples, &row.interval, rest)
         })
         .collect();
     if report.undecided > 0 {
-        rows.push(vec![
+        let head = vec![
             "undecided (set aside, or stopped by the cap)".to_owned(),
             grouped(report.undecided),
             share(report.undecided, report.samples),
-            String::new(),
-            String::new(),
-            String::new(),
-        ]);
+        ];
+        let empty = vec![String::new(); rows[0].len() - head.len()];
+        rows.push([head, empty].concat());
     }
     let comparisons = report.funnel.iter().map(|row| row.comparison.as_ref());
+    let mut notes = notes(comparisons.flatten());
+    if let Some(missing) = report.published.not_at_hand {
+        notes.push(format!("{missing}."));
+    }
+    notes.push(intervals.note());
     Table {
-        head: head([
+        head: intervals.head([
             "stage",
             "passed",
             "share",
@@ -60,30 +115,30 @@ pub(super) fn funnel(report: &Report) -> Table {
             "z",
         ]),
         rows,
-        notes: notes(comparisons.flatten()),
+        notes,
     }
 }
 
 /// The unreachable, by depth.
-pub(super) fn depths(report: &Report) -> Table {
+pub(super) fn depths(report: &Report, intervals: Intervals) -> Table {
     let rows = report
         .depths
         .iter()
         .map(|row| {
-            let mut cells = vec![
-                row.depth.to_string(),
-                grouped(row.count),
-                share(row.count, report.samples),
-            ];
-            cells.extend(compared(row.comparison.as_ref()));
-            cells
+            let rest = compared(row.comparison.as_ref());
+            let depth = row.depth.to_string();
+            intervals.row(depth, row.count, report.samples, &row.interval, rest)
         })
         .collect();
     let comparisons = report.depths.iter().map(|row| row.comparison.as_ref());
+    let mut notes = notes(comparisons.flatten());
+    if intervals == Intervals::Shown {
+        notes.push(intervals.note());
+    }
     Table {
-        head: head(["plies back", "samples", "share", "share of others", "z"]),
+        head: intervals.head(["plies back", "samples", "share", "share of others", "z"]),
         rows,
-        notes: notes(comparisons.flatten()),
+        notes,
     }
 }
 
@@ -211,9 +266,9 @@ fn notes<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> Vec<String> {
         let samples = grouped(BigUint::from(other.samples));
         let note = match other.source {
             Source::Published => format!("Shares of others: published, of {samples} samples."),
-            Source::OwnCheck => format!(
-                "{OWN} our own check by an independent program, of {samples} samples; published by nobody else."
-            ),
+            Source::OwnCheck => {
+                format!("{OWN} our own check by an independent program, of {samples} samples.")
+            }
         };
         if !notes.contains(&note) {
             notes.push(note);

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use kazoe_common::estimate::numerals::{self, grouped};
-use kazoe_common::estimate::{Folding, Method, Report, largest_wrong_share};
-use num_bigint::BigUint;
-use num_rational::Ratio;
+use kazoe_common::estimate::{Folding, Method};
 
-use super::tables::{Table, depths, funnel, owners, paths};
+use super::audits::audited;
+use super::published::{PublishedEstimate, UNFOLDED, judgement};
+use super::tables::{Intervals, Table, depths, funnel, owners, paths};
 use super::{Agreement, Findings, convention};
 
 pub(super) fn render(findings: &Findings) -> String {
@@ -34,10 +34,10 @@ pub(super) fn render(findings: &Findings) -> String {
     line(format!("samples   {}", samples(findings)));
     line(String::new());
     line("Funnel".to_owned());
-    table(&funnel(report), &mut line);
+    table(&funnel(report, Intervals::LeftOut), &mut line);
     line(String::new());
     line("Unreachable, by the most plies that can be traced back".to_owned());
-    table(&depths(report), &mut line);
+    table(&depths(report, Intervals::LeftOut), &mut line);
     if let Some(figures) = paths(report) {
         line(String::new());
         line("The published search".to_owned());
@@ -54,9 +54,9 @@ pub(super) fn render(findings: &Findings) -> String {
         table(&workers, &mut line);
     }
     line(String::new());
-    estimates(report, &mut line);
+    estimates(findings, &mut line);
     line(String::new());
-    line(format!("agreement  {}", Agreement(report)));
+    line(format!("agreement  {}", Agreement::of(findings)));
     if let Some(audited) = audited(findings) {
         line(format!("audited    {audited}"));
     }
@@ -69,34 +69,6 @@ pub(super) fn render(findings: &Findings) -> String {
     ));
     line(format!("next       {}", findings.next_command()));
     text
-}
-
-/// What was computed by another owner as well, and what that excludes; nothing where nothing was.
-fn audited(findings: &Findings) -> Option<String> {
-    let snapshot = &findings.snapshot;
-    let (audited, accepted) = (snapshot.audited, snapshot.counts.accepted);
-    if audited == 0 {
-        return None;
-    }
-    let wrong = largest_wrong_share(audited);
-    // As exact as a share of this kind is: a millionth of a millionth.
-    const PARTS: u64 = 1_000_000_000_000;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "0 to 10^12"
-    )]
-    let parts = (wrong * PARTS as f64).ceil() as u64;
-    let moved = Ratio::new(&findings.report.size * parts, BigUint::from(PARTS));
-    Some(format!(
-        "{} of {} segments by another owner, and confirmed: at 99.73% no more than {:.2}% of the \
-         segments are wrong, which could move the estimate by {}",
-        grouped(audited),
-        grouped(accepted),
-        100.0 * wrong,
-        numerals::nearest(&moved, 3)
-    ))
 }
 
 /// How many samples, and whether that is all.
@@ -113,9 +85,11 @@ pub(super) fn samples(findings: &Findings) -> String {
     )
 }
 
-fn estimates(report: &Report, line: &mut impl FnMut(String)) {
+fn estimates(findings: &Findings, line: &mut impl FnMut(String)) {
+    let report = &findings.report;
     let Some(estimates) = &report.estimates else {
         line("No estimate yet: there are no samples in the prefix.".to_owned());
+        published(findings, true, line);
         return;
     };
     for (folded, folding) in [(true, &estimates.folded), (false, &estimates.unfolded)] {
@@ -125,17 +99,43 @@ fn estimates(report: &Report, line: &mut impl FnMut(String)) {
             convention(folded)
         ));
         for (method, interval) in &folding.intervals {
-            line(format!(
-                "  {:25}  {}",
-                numerals::interval(interval, 2),
-                method.promise()
-            ));
+            line(with_promise(&numerals::interval(interval, 2), *method));
+        }
+        published(findings, folded, line);
+        if let Some(beside) = &report.beside {
+            if folded {
+                line(judgement(beside, findings.snapshot.is_complete()));
+            } else if beside.printed.unfolded.is_some() {
+                line(UNFOLDED.to_owned());
+            }
         }
     }
     line(format!(
         "At most {} candidates are their own mirror image; the unfolded intervals allow for that.",
         numerals::nearest(&report.self_mirrored.clone().into(), 3)
     ));
+}
+
+/// What is published of the folded or unfolded number.
+fn published(findings: &Findings, folded: bool, line: &mut impl FnMut(String)) {
+    let beside = findings.report.beside.as_ref();
+    if beside.is_none() && !folded {
+        return;
+    }
+    let name = findings.record.campaign.variant.name;
+    let published = PublishedEstimate::new(beside, folded, name);
+    line(format!(
+        "Published {}   ({})",
+        published.estimate, published.origin
+    ));
+    if let Some(interval) = published.interval {
+        line(with_promise(&interval, Method::Normal));
+    }
+}
+
+/// An interval with what it promises.
+fn with_promise(interval: &str, method: Method) -> String {
+    format!("  {interval:25}  {}", method.promise())
 }
 
 /// The estimate with as many digits as its 3-sigma interval makes worth showing.

@@ -22,6 +22,7 @@ mod parts;
 mod pasted;
 mod published;
 mod readers;
+mod report;
 mod rlimits;
 mod runs;
 mod settings;

@@ -1,5 +1,9 @@
 //! What audits that found nothing say of the segments that were not audited.
 
+use num_bigint::BigUint;
+use num_rational::Ratio;
+
+use super::counts::exactly;
 use super::intervals::ALPHA;
 
 /// The largest share of wrong segments that `audited` confirmed ones do not exclude at the level
@@ -21,10 +25,133 @@ pub fn largest_wrong_share(audited: u64) -> f64 {
     -(ALPHA.ln() / audited as f64).exp_m1()
 }
 
+/// What the audits of a campaign bound.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AuditBound {
+    /// No segment was audited.
+    NoAudits,
+    /// Every accepted segment was audited and confirmed: there is nothing left to bound.
+    All,
+    /// Half of the segments or more may be wrong: too few audits to bound anything.
+    TooFew,
+    /// The share of wrong segments is bounded, but as many could move the estimate by its own size or
+    /// more.
+    Share {
+        /// [`largest_wrong_share`].
+        wrong: f64,
+    },
+    /// The estimate is bounded too.
+    Estimate {
+        /// [`largest_wrong_share`].
+        wrong: f64,
+        /// The number of positions by which as many wrong segments could move the estimate, rounded
+        /// up.
+        moved: BigUint,
+    },
+}
+
+/// The [`largest_wrong_share`] from which on the audits bound nothing.
+const USELESS: f64 = 0.5;
+
+impl AuditBound {
+    /// Returns what `audited` confirmed segments of `accepted` bound, for a population of this size;
+    /// `estimate` is `None` where there is none yet.
+    #[must_use]
+    pub fn new(
+        audited: u64,
+        accepted: u64,
+        size: &BigUint,
+        estimate: Option<&Ratio<BigUint>>,
+    ) -> Self {
+        let wrong = largest_wrong_share(audited);
+        if audited == 0 {
+            return AuditBound::NoAudits;
+        }
+        if audited >= accepted {
+            return AuditBound::All;
+        }
+        if wrong >= USELESS {
+            return AuditBound::TooFew;
+        }
+        let moved = (exactly(wrong) * size).ceil();
+        match estimate {
+            Some(estimate) if moved < *estimate => AuditBound::Estimate {
+                wrong,
+                moved: moved.to_integer(),
+            },
+            _ => AuditBound::Share { wrong },
+        }
+    }
+
+    /// The name on every surface.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            AuditBound::NoAudits => "no_audits",
+            AuditBound::All => "all",
+            AuditBound::TooFew => "too_few",
+            AuditBound::Share { .. } => "share",
+            AuditBound::Estimate { .. } => "estimate",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::largest_wrong_share;
+    use num_bigint::BigUint;
+    use num_rational::Ratio;
+
+    use super::{AuditBound, largest_wrong_share};
     use crate::estimate::ALPHA;
+
+    #[test]
+    fn a_bound_that_says_nothing_is_none() {
+        // Of a million positions a hundred thousand: a bound below a tenth moves it by less than all.
+        let size = BigUint::from(1_000_000_u32);
+        let estimate = Ratio::from_integer(BigUint::from(100_000_u32));
+        let bound =
+            |audited, accepted| AuditBound::new(audited, accepted, &size, Some(&estimate)).name();
+        let found = [
+            bound(0, 0),
+            bound(0, 100),
+            bound(1, 100),
+            bound(8, 100),
+            bound(9, 100),
+            bound(56, 100),
+            bound(57, 100),
+            bound(99, 100),
+            bound(100, 100),
+            bound(1, 1),
+        ];
+        assert_eq!(
+            found,
+            [
+                "no_audits",
+                "no_audits",
+                "too_few",
+                "too_few",
+                "share",
+                "share",
+                "estimate",
+                "estimate",
+                "all",
+                "all"
+            ]
+        );
+        // Without a reachable sample there is nothing that a bound could be small against.
+        let nothing = Ratio::from_integer(BigUint::from(0_u8));
+        for estimate in [None, Some(&nothing)] {
+            let bound = AuditBound::new(1_000, 2_000, &size, estimate);
+            assert_eq!(bound.name(), "share");
+        }
+        let AuditBound::Estimate { wrong, moved } =
+            AuditBound::new(500, 600, &size, Some(&estimate))
+        else {
+            panic!("500 audits bound the estimate");
+        };
+        assert_eq!(wrong.to_bits(), largest_wrong_share(500).to_bits());
+        assert_eq!(moved, BigUint::from(11_760_u32));
+    }
 
     #[test]
     fn as_many_wrong_ones_are_missed_as_often_as_alpha() {

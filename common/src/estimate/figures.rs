@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use num_rational::Ratio;
 
-use super::agreement::Comparison;
+use super::agreement::{Comparison, enough_for_z};
+use super::counts::Counts;
+use super::intervals::{Share, clopper_pearson};
 use super::published::Published;
 use crate::census::{Outcome, Tally, Witness};
 
@@ -84,6 +86,10 @@ pub struct FunnelRow {
     pub rejected: u64,
     /// All samples, so that the share passed is `passed` of `samples`.
     pub samples: u64,
+    /// The Clopper-Pearson interval for the share that passes this stage and all before, at the
+    /// level [`LEVEL`](super::LEVEL) for this stage alone. The undecided samples of the last stage
+    /// widen it upward.
+    pub interval: Share,
     /// The figure of others beside it, where there is one.
     pub comparison: Option<Comparison>,
 }
@@ -102,19 +108,20 @@ impl FunnelRow {
             if last {
                 passed -= undecided;
             }
-            let comparison = published.stage(stage).map(|(other, count)| {
-                let mut comparison = Comparison::new(passed, samples, other, count);
-                if last && undecided > 0 {
-                    let possibly = Comparison::new(passed + undecided, samples, other, count);
-                    comparison.z_with_undecided = possibly.z;
-                }
-                comparison
-            });
+            let counts = Counts {
+                samples,
+                reachable: passed,
+                undecided: if last { undecided } else { 0 },
+            };
+            let comparison = published
+                .stage(stage)
+                .map(|(other, count)| Comparison::of_reachable(&counts, other, count));
             rows.push(FunnelRow {
                 stage,
                 passed,
                 rejected,
                 samples,
+                interval: clopper_pearson(&counts),
                 comparison,
             });
         }
@@ -129,19 +136,20 @@ pub struct DepthRow {
     pub depth: u32,
     /// How many samples.
     pub count: u64,
+    /// The Clopper-Pearson interval for their share, at the level [`LEVEL`](super::LEVEL) for this
+    /// depth alone. Every undecided sample may be of this depth.
+    pub interval: Share,
     /// The figure of others beside it, where there is one; its z only where both experiments would
     /// be expected to have at least 10 such samples, as the normal approximation means
     /// little below.
     pub comparison: Option<Comparison>,
 }
 
-/// The least expected count for which a depth's z is given.
-const ENOUGH: u64 = 10;
-
 impl DepthRow {
     /// A row for every depth met here or in the experiment compared with.
     pub(super) fn all(tally: &Tally, published: &Published) -> Vec<DepthRow> {
         let samples = tally.samples();
+        let undecided = tally.of(Outcome::Undecided);
         let other = published.depths();
         let known = other.map_or(&[][..], |experiment| experiment.depths);
         let depths: BTreeSet<u32> = tally
@@ -157,18 +165,21 @@ impl DepthRow {
                 let comparison = other.map(|experiment| {
                     let other_count = known.get(depth as usize).copied().unwrap_or(0);
                     let mut comparison = Comparison::new(count, samples, experiment, other_count);
-                    // The pooled share times the smaller number of samples.
-                    let expected = u128::from(count + other_count)
-                        * u128::from(samples.min(experiment.samples))
-                        / u128::from(samples + experiment.samples);
-                    if expected < u128::from(ENOUGH) {
+                    let other_figures = (other_count, experiment.samples);
+                    if !enough_for_z((count, samples), other_figures) {
                         comparison.z = None;
                     }
                     comparison
                 });
+                let counts = Counts {
+                    samples,
+                    reachable: count,
+                    undecided,
+                };
                 DepthRow {
                     depth,
                     count,
+                    interval: clopper_pearson(&counts),
                     comparison,
                 }
             })

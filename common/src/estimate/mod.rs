@@ -32,8 +32,8 @@ pub mod published;
 mod report;
 mod running;
 
-pub use agreement::{Comparison, two_proportion_z};
-pub use audit::largest_wrong_share;
+pub use agreement::{AGREES_BELOW, Beside, Comparison, Verdict, two_proportion_z};
+pub use audit::{AuditBound, largest_wrong_share};
 pub use counts::{Counts, Interval, scaled, unfolded};
 pub use figures::{DepthRow, FunnelRow, PathFigures, Stage};
 pub use intervals::{

@@ -137,6 +137,17 @@ pub fn plain(number: &Ratio<BigUint>, digits: usize, rounding: Rounding) -> Stri
     format!("{whole}.{fraction}")
 }
 
+/// The nearest float; infinity beyond the greatest float, which is 1.8e308.
+///
+/// It may be the neighbour of the nearest one where the number lies within 10^-40 of itself of the
+/// middle between two floats.
+#[must_use]
+pub fn float(number: &Ratio<BigUint>) -> f64 {
+    let text = nearest(number, 40);
+    text.parse()
+        .expect("a float is read from scientific notation")
+}
+
 /// A z-score: `+0.61`.
 #[must_use]
 pub fn z_score(z: f64) -> String {

@@ -1,9 +1,10 @@
 //! What others found, as data: figures to reproduce, never to tune to.
 //!
 //! Shogi: Ishii and Tanaka's experiment with 5,000,000,000 samples and its preliminary one; mini
-//! shogi: theirs with 100,000,000 samples, of which the reachable count alone is published. The
-//! other stages of mini shogi stand against an independent check of this project's own, which its
-//! [`Source`] says wherever it is shown.
+//! shogi: theirs with 100,000,000 samples, of which this table has the reachable count alone. Their
+//! Table 1 has rows for the other stages of mini shogi too, whose figures were not at hand: those
+//! stages stand against an independent check of this project's own, which its [`Source`] says
+//! wherever it is shown.
 
 use super::figures::Stage;
 use crate::game::Variant;
@@ -13,7 +14,7 @@ use crate::game::Variant;
 pub enum Source {
     /// A published experiment.
     Published,
-    /// This project's own check by an independent program; not published by anyone else.
+    /// This project's own check by an independent program, where no published figure is at hand.
     OwnCheck,
 }
 
@@ -50,6 +51,29 @@ pub struct Experiment {
     /// How many unreachable samples can be traced back 0, 1, 2, ... plies; empty where that is not
     /// known.
     pub depths: &'static [u64],
+    /// The estimate that its authors published; `None` where they published none.
+    pub estimate: Option<PrintedEstimate>,
+}
+
+/// A published estimate, as printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrintedEstimate {
+    /// The authors.
+    pub authors: &'static str,
+    /// The number with a position and its left-right mirror image counted once, Black to move.
+    pub folded: Printed,
+    /// The number with mirror images counted separately; `None` where it is not published.
+    pub unfolded: Option<Printed>,
+}
+
+/// A printed number of positions in scientific notation: `6.55e68`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Printed {
+    /// The estimate.
+    pub estimate: &'static str,
+    /// The ends of its interval of three standard deviations, lower and upper; `None` where no
+    /// interval is published.
+    pub interval: Option<[&'static str; 2]>,
 }
 
 impl Experiment {
@@ -82,6 +106,9 @@ pub struct Published {
     /// The figures of the published search, L the positions on the path found and E those taken
     /// from the open list.
     pub search: Option<SearchFigures>,
+    /// Which published figures are missing here although they exist, in a sentence without its full
+    /// stop; `None` where none is known to be missing.
+    pub not_at_hand: Option<&'static str>,
 }
 
 impl Published {
@@ -100,6 +127,14 @@ impl Published {
         self.experiments
             .iter()
             .find_map(|experiment| Some((experiment, experiment.passed(stage)?)))
+    }
+
+    /// The first experiment with a published estimate, and that estimate.
+    #[must_use]
+    pub fn estimate(&self) -> Option<(&'static Experiment, PrintedEstimate)> {
+        self.experiments
+            .iter()
+            .find_map(|experiment| Some((experiment, experiment.estimate?)))
     }
 
     /// The first experiment with figures for the depths.
@@ -121,9 +156,12 @@ pub fn centre(variant: &Variant) -> (u64, u64) {
 const NOTHING: Published = Published {
     experiments: &[],
     search: None,
+    not_at_hand: None,
 };
 
 const TABLE: [(&str, Published); 2] = [("shogi", SHOGI), ("minishogi", MINISHOGI)];
+
+const ISHII_AND_TANAKA: &str = "Ishii and Tanaka";
 
 const SHOGI: Published = Published {
     experiments: &[
@@ -138,12 +176,24 @@ const SHOGI: Published = Published {
                 Some(40_491_613),
             ],
             depths: &[18_488_938, 480, 83, 3],
+            estimate: Some(PrintedEstimate {
+                authors: ISHII_AND_TANAKA,
+                folded: Printed {
+                    estimate: "6.55e68",
+                    interval: Some(["6.546923e68", "6.553074e68"]),
+                },
+                unfolded: Some(Printed {
+                    estimate: "1.31e69",
+                    interval: None,
+                }),
+            }),
         },
         Experiment {
             source: Source::Published,
             samples: 1_000_000,
             passed: [Some(989_054), None, Some(37_417), Some(11_760), Some(8_083)],
             depths: &[3_677],
+            estimate: None,
         },
     ],
     search: Some(SearchFigures {
@@ -152,6 +202,7 @@ const SHOGI: Published = Published {
         ratio_max: "< 3",
         lengths: Some("about 60 to 215"),
     }),
+    not_at_hand: None,
 };
 
 const MINISHOGI: Published = Published {
@@ -161,6 +212,15 @@ const MINISHOGI: Published = Published {
             samples: 100_000_000,
             passed: [None, None, None, None, Some(14_849_198)],
             depths: &[],
+            // Printed as (2.3780 +- 0.0017)e18.
+            estimate: Some(PrintedEstimate {
+                authors: ISHII_AND_TANAKA,
+                folded: Printed {
+                    estimate: "2.3780e18",
+                    interval: Some(["2.3763e18", "2.3797e18"]),
+                },
+                unfolded: None,
+            }),
         },
         Experiment {
             source: Source::OwnCheck,
@@ -173,6 +233,7 @@ const MINISHOGI: Published = Published {
                 Some(149_000),
             ],
             depths: &[66_543, 40, 23, 1, 2],
+            estimate: None,
         },
     ],
     search: Some(SearchFigures {
@@ -181,4 +242,7 @@ const MINISHOGI: Published = Published {
         ratio_max: "14.3",
         lengths: None,
     }),
+    not_at_hand: Some(
+        "Ishii and Tanaka's Table 1 has rows for mini shogi, whose figures were not at hand",
+    ),
 };

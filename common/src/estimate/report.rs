@@ -3,7 +3,7 @@
 use num_bigint::BigUint;
 use num_rational::Ratio;
 
-use super::agreement::Comparison;
+use super::agreement::{Beside, Comparison};
 use super::counts::{Counts, Interval, scaled, unfolded};
 use super::figures::{DepthRow, FunnelRow, PathFigures};
 use super::intervals::{Method, Share, anytime_valid, clopper_pearson, normal};
@@ -34,6 +34,8 @@ pub struct Report {
     pub paths: Option<PathFigures>,
     /// What others found.
     pub published: Published,
+    /// The published estimate beside this one; `None` where no estimate is published.
+    pub beside: Option<Beside>,
     /// The estimates; `None` without samples.
     pub estimates: Option<Estimates>,
 }
@@ -99,6 +101,7 @@ impl Report {
             funnel: FunnelRow::all(prefix, &published),
             depths: DepthRow::all(prefix, &published),
             paths: PathFigures::of(witnesses, counts.samples),
+            beside: Beside::new(&counts, &published),
             published,
             estimates: Estimates::new(&counts, centre(campaign.variant), size, self_mirrored),
         }
@@ -110,12 +113,25 @@ impl Report {
     /// independent, chance alone exceeds 3 about once in 370/k reports.
     #[must_use]
     pub fn greatest_z(&self) -> Option<f64> {
-        let rows = self.funnel.iter().map(|row| &row.comparison);
-        let depths = self.depths.iter().map(|row| &row.comparison);
-        rows.chain(depths)
-            .flatten()
+        self.comparisons()
             .filter_map(Comparison::greatest)
             .reduce(f64::max)
+    }
+
+    /// The greatest |z| among the comparisons that can be judged ([`Comparison::enough`]): the least
+    /// that the undecided samples leave possible, and the most. `None` without such a comparison.
+    #[must_use]
+    pub fn judged_z(&self) -> Option<[f64; 2]> {
+        let judged = || self.comparisons().filter(|comparison| comparison.enough);
+        let least = judged().filter_map(Comparison::least).reduce(f64::max)?;
+        let most = judged().filter_map(Comparison::greatest).reduce(f64::max)?;
+        Some([least, most])
+    }
+
+    fn comparisons(&self) -> impl Iterator<Item = &Comparison> {
+        let rows = self.funnel.iter().map(|row| &row.comparison);
+        let depths = self.depths.iter().map(|row| &row.comparison);
+        rows.chain(depths).flatten()
     }
 }
 

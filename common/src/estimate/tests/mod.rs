@@ -1,6 +1,7 @@
 //! Tests of the estimates: against independent arithmetic, against simulation, against the
 //! published figures, and properties.
 
+mod beside;
 mod coverage;
 mod properties;
 mod reference;

@@ -11,7 +11,7 @@ use crate::estimate::{Method, Report, Stage};
 use crate::game::Variant;
 use crate::population::Candidates;
 
-fn tally(outcomes: [u64; 7], depths: &[u64]) -> Tally {
+pub(super) fn tally(outcomes: [u64; 7], depths: &[u64]) -> Tally {
     let entries = |counts: &[u64]| -> BTreeMap<u32, u64> {
         (0..)
             .zip(counts.iter().copied())
@@ -28,7 +28,7 @@ fn tally(outcomes: [u64; 7], depths: &[u64]) -> Tally {
 }
 
 /// The published experiment; only the sum of the two middle rejections is published.
-fn published_shogi() -> Tally {
+pub(super) fn published_shogi() -> Tally {
     tally(
         [
             54_936_157,
@@ -43,13 +43,13 @@ fn published_shogi() -> Tally {
     )
 }
 
-fn shogi_size() -> BigUint {
+pub(super) fn shogi_size() -> BigUint {
     "80880932079767835177773204009328769812438521503800714936366945233084532"
         .parse()
         .unwrap()
 }
 
-fn report(tally: &Tally, witnesses: &[Witness]) -> Report {
+pub(super) fn report(tally: &Tally, witnesses: &[Witness]) -> Report {
     let campaign = Campaign::new(&Variant::SHOGI, 1);
     Report::new(
         &campaign,
