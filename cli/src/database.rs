@@ -51,22 +51,22 @@ impl DatabaseArgs {
         }
     }
 
-    /// Connects as a coordinator does.
+    /// Connects as the role of coordinators, with the connections that a command needs.
     ///
     /// # Errors
-    /// If it can't be.
+    /// If the database cannot be used.
     pub(crate) async fn connect(&self) -> Result<PostgresLedger, Stop> {
         PostgresLedger::connect(&self.url()?)
             .await
             .map_err(Stop::failed)
     }
 
-    /// Connects as a coordinator of made-up tallies does.
+    /// Connects with all connections of a coordinator, of counted campaigns or of made-up tallies.
     ///
     /// # Errors
-    /// If it can't be.
-    pub(crate) async fn connect_made_up(&self) -> Result<PostgresLedger, Stop> {
-        PostgresLedger::connect_made_up(&self.url()?)
+    /// If the database cannot serve a coordinator.
+    pub(crate) async fn connect_to_serve(&self, made_up: bool) -> Result<PostgresLedger, Stop> {
+        PostgresLedger::connect_to_serve(&self.url()?, made_up)
             .await
             .map_err(Stop::failed)
     }

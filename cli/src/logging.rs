@@ -4,6 +4,9 @@ use std::io::{self, IsTerminal};
 
 use clap::ValueEnum;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::settings::Settings;
 
@@ -65,9 +68,17 @@ impl LogArgs {
             // A log that nobody reads stops nothing: a report of that on standard error would panic.
             .log_internal_errors(false)
             .with_target(false);
+        // The library that speaks to the database logs each lost connection; the coordinator names the cause.
+        let filter = Targets::new()
+            .with_default(level)
+            .with_target("sqlx", LevelFilter::OFF);
         match self.log_format {
-            LogForm::Text => log.with_ansi(io::stderr().is_terminal()).init(),
-            LogForm::Json => log.json().flatten_event(true).init(),
+            LogForm::Text => log
+                .with_ansi(io::stderr().is_terminal())
+                .finish()
+                .with(filter)
+                .init(),
+            LogForm::Json => log.json().flatten_event(true).finish().with(filter).init(),
         }
         if let Some(settings) = settings {
             settings.warn();

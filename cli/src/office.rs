@@ -1,5 +1,6 @@
 //! A coordinator as commands see it.
 
+use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -217,6 +218,10 @@ impl Office {
                      http://"
                 ))
             }
+            // The coordinator itself says so; the network's errors have a source.
+            Code::Unavailable if status.source().is_none() => Stop::failed(format_args!(
+                "the coordinator {url} cannot serve at present: {words}"
+            )),
             Code::Unavailable | Code::Unknown => Stop::failed(format_args!(
                 "the coordinator {url} does not answer ({words}): check the address, and that it runs"
             )),

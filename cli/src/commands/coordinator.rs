@@ -263,11 +263,7 @@ impl Args {
         tls: Option<TlsAcceptor>,
         leave: signals::Heard,
     ) -> Result<Ending, Stop> {
-        let ledger = if self.made_up {
-            self.database.connect_made_up().await?
-        } else {
-            self.database.connect().await?
-        };
+        let ledger = self.database.connect_to_serve(self.made_up).await?;
         let door = if self.no_tokens {
             warn!("no tokens are asked for: whoever reaches the port may do everything");
             Door::Open

@@ -11,13 +11,19 @@ use crate::store;
 
 /// Ask a coordinator whether it lends work; exit code 0 if so.
 ///
-/// It needs no token. A coordinator that is leaving says no.
+/// It needs no token. A coordinator says no while it leaves, and while its database cannot serve; its log has
+/// the cause. With --alive the exit code is 0 if the coordinator answers at all: to start it again does not
+/// help a database.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   kazoe health --coordinator http://127.0.0.1:7273
-  kazoe health || systemctl restart kazoe-coordinator")]
+  kazoe health --alive || systemctl restart kazoe-coordinator")]
 pub(super) struct Args {
+    /// Ask only whether the coordinator answers, not whether it lends work.
+    #[arg(long)]
+    alive: bool,
+
     #[command(flatten)]
     office: OfficeArgs,
 }
@@ -36,8 +42,13 @@ impl Args {
                 output.line("serving")?;
                 return Ok(Ending::Done);
             }
+            if self.alive {
+                output.line("alive")?;
+                return Ok(Ending::Done);
+            }
             tell(format_args!(
-                "error: {} lends nothing at present",
+                "error: {} lends nothing at present: it leaves, or its database cannot serve; the log of \
+                 the coordinator has the cause",
                 office.url
             ));
             Ok(Ending::Failed)

@@ -10,8 +10,8 @@ use crate::store;
 /// Bring a database on PostgreSQL up to this build's schema, as the role that owns it.
 ///
 /// Once for a new database, and again with each new version of Kazoe, before its coordinators start;
-/// where there is nothing to do it does nothing. The connection must be a direct one, not through a
-/// pooler. The roles come from deploy/postgres/create_roles.sql.
+/// where there is nothing to do it does nothing. A pooler before the database must give the
+/// connection a session of its own (pool_mode = session of PgBouncer). The roles come from deploy/postgres/create_roles.sql.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

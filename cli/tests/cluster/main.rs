@@ -8,6 +8,7 @@ mod campaign;
 mod clocks;
 mod completing;
 mod cutting;
+mod database;
 #[cfg(feature = "failpoints")]
 mod deadly;
 mod disputes;

@@ -30,7 +30,7 @@ use crate::leasing::{Millis, Verdict};
 pub use campaigns::{CampaignRecord, Pace, SelfTest, Service, Submission, Submitted};
 pub use foreign::{ForeignCampaign, Listed};
 pub use lease::{Delivery, Lease, Lent, Token, TokenError, Who};
-pub(crate) use postgres::{CLAIMING, CONNECTIONS, KEEPING, TELLING};
+pub(crate) use postgres::{CLAIMING, CONNECTIONS, KEEPING, Probe, TELLING};
 pub use postgres::{ConnectError, LongReader, PostgresLedger};
 pub use registry::{
     AskingWorker, Credential, Drained, Heartbeat, Holder, LeaseRecord, Market, NewWorker, Overdue,
@@ -327,16 +327,10 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
-    /// Whether it says nothing of what was asked, and everything of the database.
+    /// Whether the database failed whatever was asked of it, and not this request alone.
     pub(crate) const fn is_storage_s_alone(&self) -> bool {
-        use StorageFault::{Busy, Corrupt, Full, ReadOnly, Unreachable};
         match self {
-            LedgerError::Storage(storage) => {
-                matches!(
-                    storage.fault,
-                    Full | Corrupt | Busy | ReadOnly | Unreachable
-                )
-            }
+            LedgerError::Storage(storage) => !matches!(storage.fault, StorageFault::Other),
             _ => false,
         }
     }

@@ -14,7 +14,9 @@ use tracing::{info, warn};
 use super::Coordinator;
 use super::clock::Clock;
 use crate::leasing::{Presence, presence};
-use crate::ledger::{AuditEntry, CampaignRecord, Ledger, LedgerError, Listed, Pace, Snapshot};
+use crate::ledger::{
+    AuditEntry, CampaignRecord, Ledger, LedgerError, Listed, Pace, Snapshot, StorageFault,
+};
 use crate::progress::{self, Pulse, duration};
 
 /// How often the ledger is looked at.
@@ -64,11 +66,12 @@ struct Chronicle {
     clock: Clock,
 }
 
-/// Looks and tells until it is dropped. A database that is away is told once, and looked for again.
+/// Looks and logs until it is dropped. An error is logged once, and the next look tries again; why a database
+/// cannot serve is logged by [`database`](super::database).
 pub(super) async fn keep(coordinator: Arc<Coordinator>) {
     let mut chronicle = Chronicle::default();
     let mut told = Instant::now();
-    let mut away = false;
+    let mut failed = false;
     loop {
         let line = told.elapsed() >= coordinator.settings.rhythm;
         if line {
@@ -79,12 +82,13 @@ pub(super) async fn keep(coordinator: Arc<Coordinator>) {
         }
         match chronicle.look(&coordinator, line).await {
             Ok(()) => {
-                if std::mem::take(&mut away) {
-                    info!("the database answers again");
+                if std::mem::take(&mut failed) {
+                    info!("the ledger can be read again");
                 }
             }
-            Err(error) if !away => {
-                away = true;
+            Err(LedgerError::Storage(error)) if error.fault != StorageFault::Busy => {}
+            Err(error) if !failed => {
+                failed = true;
                 warn!("{error}");
             }
             Err(_) => {}

@@ -62,7 +62,12 @@ pub(super) async fn converse(
                     () = out.closed() => return,
                 };
                 match turn {
-                    Ok(_turn) => coordinator.answer(&caller, &mut lease, message).await,
+                    Ok(_turn) => {
+                        let within = coordinator.settings.limits.call;
+                        let answer = coordinator.answer(&caller, &mut lease, message);
+                        let answer = coordinator.in_time(within, answer).await;
+                        answer.and_then(|answer| answer)
+                    }
                     Err(later) => Err(later),
                 }
             }

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use http::{Request, Response};
 use hyper::body::Incoming;
 use kazoe_proto::later::later;
-use tokio::time::timeout;
 use tonic::service::Routes;
 use tonic::{Code, Status};
 use tower_service::Service;
@@ -132,13 +131,16 @@ impl Gate {
             Kind::Deed => Duration::MAX,
             _ => limits.call,
         };
-        let answer = timeout(within, answer).await.map_err(|_| {
-            Status::deadline_exceeded(format!(
-                "the call took longer than {} s",
-                limits.call.as_secs_f64()
-            ))
-        })?;
-        let Ok(response) = answer;
+        let response = match self.coordinator.in_time(within, answer).await {
+            Ok(Ok(response)) => response,
+            Err(late) => {
+                // No message is to blame for it.
+                if late.code() == Code::DeadlineExceeded {
+                    count(&self.coordinator.turned_away.long);
+                }
+                return Ok((late.into_http(), None));
+            }
+        };
         drop(taken);
         let status = Status::from_header_map(response.headers());
         if let Some(status) = status {
@@ -156,7 +158,11 @@ impl Gate {
     async fn recognise(&self, request: &Request<Incoming>) -> Result<Caller, Status> {
         let Coordinator { door, keyring, .. } = &*self.coordinator;
         let caller = door.admit(keyring, request.headers()).await;
-        let caller = caller.inspect_err(|_| self.guest.called())?;
+        let caller = caller.inspect_err(|_| self.guest.called());
+        let caller = caller.map_err(|refused| match refused.code() {
+            Code::Unavailable => self.coordinator.outage().unwrap_or(refused),
+            _ => refused,
+        })?;
         self.guest
             .welcome()
             .map_err(|crowded| later(&crowded.to_string(), AGAIN * 5))?;

@@ -106,7 +106,7 @@ impl Keyring {
             Some(failure) => Err(failure),
             None if came => Ok(()),
             None => Err(Status::unavailable(
-                "the database does not tell who may call",
+                "the database has not answered for 10 s; the log of the coordinator has the cause",
             )),
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! [`Coordinator`] is what they share; none of it matters if it is lost (decision 8 of the design): kill
 //! the process whenever you like, or run two on one database. `campaigns` and `work` and `admin` answer,
-//! [`adoption`] lets in whom others named, `chronicle` logs what happens and how far it is.
+//! [`adoption`] lets in whom others named, `chronicle` logs what happens and how far it is, `database` logs why
+//! the database cannot serve and keeps the health.
 //!
 //! Between them and the network stands what peers may mean ill with: [`serve`] listens, over [`tls`] if
 //! told to; `connection` is one peer's, which is a stranger or a guest (`guests`); `gate` lets a call in
@@ -17,6 +18,7 @@ mod campaigns;
 mod chronicle;
 mod clock;
 mod connection;
+mod database;
 mod deliver;
 pub mod door;
 mod gate;

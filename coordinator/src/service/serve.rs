@@ -24,6 +24,7 @@ use super::admin::AdminService;
 use super::campaigns::CampaignsService;
 use super::chronicle;
 use super::connection::Front;
+use super::database;
 use super::guests::Guests;
 use super::limits::{ANSWER, PROOFS, TALLIES};
 use super::work::WorkService;
@@ -50,8 +51,12 @@ pub async fn serve(
     let keeping = Arc::clone(&coordinator);
     let keyring = tokio::spawn(async move { keeping.keyring.keep(&keeping.ledger).await });
     let chronicle = tokio::spawn(chronicle::keep(Arc::clone(&coordinator)));
+    let mut watching = tokio::spawn(database::watch(Arc::clone(&coordinator), health.clone()));
     let leave = async {
         leave.await;
+        // It may not say again that the coordinator serves.
+        watching.abort();
+        let _ = (&mut watching).await;
         info!("leaving: nothing more is lent, what arrives is still taken");
         health.set_not_serving::<WorkServer<WorkService>>().await;
         coordinator.leave();

@@ -17,6 +17,8 @@ pub(super) struct TurnedAway {
     pub(super) later: AtomicU64,
     /// Messages that are too large, compressed, or too slow.
     pub(super) messages: AtomicU64,
+    /// Calls whose answer took too long, while the database could serve.
+    pub(super) long: AtomicU64,
 }
 
 /// One more.
@@ -37,6 +39,7 @@ impl TurnedAway {
             (&self.unread, "connections that read nothing"),
             (&self.later, "calls told to ask later"),
             (&self.messages, "messages too large, compressed or slow"),
+            (&self.long, "calls whose answer took too long"),
         ];
         let counted = all.into_iter().filter_map(|(count, what)| {
             let number = count.swap(0, Ordering::Relaxed);

@@ -317,3 +317,15 @@ async fn whoever_could_do_more_is_refused() {
     let error = refused_connection("kazoe.db").await;
     assert!(matches!(error, ConnectError::Address(_)), "{error:?}");
 }
+
+#[tokio::test]
+async fn tables_that_the_search_path_hides_are_named() {
+    let server = Server::shared().await;
+    let database = server.fresh().await;
+    let url = database.url("kazoe_runtime");
+    let error = refused_connection(&format!("{url}&options[search_path]=elsewhere")).await;
+    assert!(
+        matches!(&error, ConnectError::Hidden { schema, .. } if schema == "public"),
+        "{error:?}"
+    );
+}

@@ -147,6 +147,39 @@ impl Server {
         }
     }
 
+    /// Kills the server and starts it with further settings.
+    pub(crate) async fn restart(&self, settings: &[&str]) {
+        self.kill_9();
+        self.start(settings).await;
+    }
+
+    /// Starts the server again as a hot standby that waits for a primary. It must have run with
+    /// `wal_level=replica` before.
+    pub(crate) async fn restart_as_standby(&self) {
+        self.kill_9();
+        fs::write(self.data().join("standby.signal"), "").unwrap();
+        self.start(&["wal_level=replica"]).await;
+    }
+
+    /// Changes a setting of the running server, or takes the change back.
+    pub(crate) async fn set(&self, setting: &str, value: Option<&str>) {
+        let change = value.map_or_else(
+            || format!("RESET {setting}"),
+            |value| format!("SET {setting} = {value}"),
+        );
+        // ALTER SYSTEM runs outside of transactions, and a read-only default does not stop it.
+        let mut admin = self.admin("postgres").await;
+        for statement in [
+            format!("ALTER SYSTEM {change}"),
+            "SELECT pg_reload_conf()".to_owned(),
+        ] {
+            sqlx::raw_sql(AssertSqlSafe(statement))
+                .execute(&mut admin)
+                .await
+                .unwrap();
+        }
+    }
+
     /// Sends a signal to the server and all of its processes, if it has not ended by itself.
     pub(crate) fn signal(&self, signal: &str) {
         let Ok(pids) = fs::read_to_string(self.data().join("postmaster.pid")) else {
@@ -248,18 +281,29 @@ fn url(sockets: &Path, role: &str, database: &str) -> String {
     format!("postgresql://{role}@localhost:5432/{database}?host={sockets}")
 }
 
+/// A program of this path as the user that PostgreSQL runs as; a folder of ours becomes that user's.
+pub(crate) fn as_server_user(program: PathBuf, folder: &Path) -> Command {
+    if let Some((uid, gid)) = other_user() {
+        std::os::unix::fs::chown(folder, Some(uid), Some(gid)).unwrap();
+    }
+    command_of(&[], program)
+}
+
 /// In a session of its own, without waiting for its end.
 const DETACHED: [&str; 2] = ["setsid", "--fork"];
 
 /// One of PostgreSQL's programs behind these words, as another user than root.
 pub(crate) fn command(launcher: &[&str], program: &str) -> Command {
+    command_of(launcher, programs().join(program))
+}
+
+fn command_of(launcher: &[&str], program: PathBuf) -> Command {
     let mut words: Vec<String> = launcher.iter().map(|&word| word.to_owned()).collect();
     if let Some((uid, gid)) = other_user() {
         words.extend(["setpriv", "--clear-groups"].map(str::to_owned));
         words.extend([format!("--reuid={uid}"), format!("--regid={gid}")]);
     }
-    let path = programs().join(program);
-    words.push(path.into_os_string().into_string().unwrap());
+    words.push(program.into_os_string().into_string().unwrap());
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).current_dir("/");
     command

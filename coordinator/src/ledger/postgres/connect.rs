@@ -1,17 +1,20 @@
 //! Connecting to a ledger's database: whether it keeps what it promises, and who may do what.
 
 use std::fmt;
-use std::future::Future;
-use std::io;
-use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kazoe_common::game::Variant;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection, Error, PgConnection, PgPool};
 
+use super::address::{name, parse};
+use super::condition::{Condition, WANTED};
+use super::fitness;
 use super::migrate::{self, Migrated, RUNTIME_ROLE, State};
-use crate::ledger::{Place, StorageError, StorageFault};
+use super::sessions::{self, Settings, soon};
+use super::sqlstate::storage_error;
+use crate::ledger::{StorageError, StorageFault};
 
 /// Connections of one coordinator. What writes to one campaign goes one after the other anyway; the
 /// services share them out (`service::limits`).
@@ -19,21 +22,6 @@ pub(crate) const CONNECTIONS: u32 = 16;
 
 /// How long to wait for a connection: a server that restarts is back by then.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// How long a server that says nothing is waited for on connecting, and how long a connection that was
-/// given up may take to show that it still lives.
-const ANSWER: Duration = Duration::from_secs(10);
-
-/// Nobody holds up the others for long, whatever happens to it: not by a statement, not by waiting for a
-/// lock while holding others, not by going silent within a transaction. And no statement is compiled before it
-/// runs, which takes longer than running what we ask. An address that sets one of them itself
-/// (`?options[lock_timeout]=2s`) has its way.
-const SESSION: [(&str, &str); 4] = [
-    ("statement_timeout", "30s"),
-    ("lock_timeout", "10s"),
-    ("idle_in_transaction_session_timeout", "30s"),
-    ("jit", "off"),
-];
 
 /// PostgreSQL 15: the first that lets not everybody create tables.
 const OLDEST: i32 = 150_000;
@@ -61,6 +49,13 @@ pub enum ConnectError {
     NoRuntimeRole(String),
     /// The database lacks a migration of this build, or all.
     Behind(String),
+    /// The tables are in a schema that the role's `search_path` does not name.
+    Hidden {
+        /// Which database.
+        server: String,
+        /// The schema with the tables.
+        schema: String,
+    },
     /// The database has a migration of a later build.
     Newer {
         /// Which database.
@@ -111,6 +106,12 @@ impl fmt::Display for ConnectError {
                 "{server} does not have this build's schema yet; apply the migrations as the \
                  database's owner first"
             ),
+            ConnectError::Hidden { server, schema } => write!(
+                f,
+                "the tables in {server} are in the schema {schema:?}, which the role's search_path \
+                 does not name: set search_path to it for the role, or in the address \
+                 (?options[search_path]=...)"
+            ),
             ConnectError::Newer { server, version } => write!(
                 f,
                 "{server} was written by a later version of Kazoe (its schema has {version}) and was \
@@ -147,11 +148,13 @@ impl std::error::Error for ConnectError {
 
 /// Applies the migrations over one connection of the owner's.
 pub(super) async fn migrate(owner_url: &str) -> Result<(), ConnectError> {
-    let options = parse(owner_url)?.options([("lock_timeout", "60s")]);
+    let options = parse(owner_url)?;
     let server = name(&options);
     let failed = |error: Error| storage(&server, &error);
-    let mut conn = soon(options.connect()).await.map_err(failed)?;
+    let mut conn = first(&server, &options).await?;
     check_server(&server, &mut conn).await?;
+    let settings = Settings::of_migration(&options);
+    settings.make(&mut conn).await.map_err(failed)?;
     let migrated = migrate::migrate(&mut conn).await.map_err(failed)?;
     // What was committed is committed; the end of the connection tidies up only.
     let _ = conn.close().await;
@@ -162,20 +165,22 @@ pub(super) async fn migrate(owner_url: &str) -> Result<(), ConnectError> {
     }
 }
 
-/// Connects as the runtime role to a database of counted campaigns, or of made-up ones. Returns also what
-/// it is called in messages.
+/// Connects as the runtime role to a database of counted campaigns, or of made-up ones.
 pub(super) async fn runtime(
     runtime_url: &str,
     made_up: bool,
-) -> Result<(String, PgPool), ConnectError> {
-    let options = with_settings(parse(runtime_url)?);
+) -> Result<(PgPool, Arc<Condition>), ConnectError> {
+    let options = parse(runtime_url)?;
     let server = name(&options);
     let failed = |error: Error| storage(&server, &error);
-    let mut conn = soon(options.connect()).await.map_err(failed)?;
+    let mut conn = first(&server, &options).await?;
     check_server(&server, &mut conn).await?;
+    let settings = Settings::of_runtime(&options);
+    settings.make(&mut conn).await.map_err(failed)?;
     match migrate::inspect(&mut conn).await.map_err(failed)? {
         State::Known => {}
         State::Behind => return Err(ConnectError::Behind(server)),
+        State::Hidden(schema) => return Err(ConnectError::Hidden { server, schema }),
         State::Newer(version) => return Err(ConnectError::Newer { server, version }),
     }
     if let Some(could) = excess(&mut conn).await.map_err(failed)? {
@@ -190,137 +195,130 @@ pub(super) async fn runtime(
     }
     // It has served its purpose whether it ends well or not.
     let _ = conn.close().await;
-    let pool = PgPoolOptions::new()
+    let condition = Arc::new(Condition::new(server, options.clone(), settings.clone()));
+    Ok((pool(options, settings, &condition), condition))
+}
+
+/// The first connection, on a server that gives each connection a session of its own.
+async fn first(server: &str, options: &PgConnectOptions) -> Result<PgConnection, ConnectError> {
+    let mut conn = soon(options.connect())
+        .await
+        .map_err(|error| storage(server, &error))?;
+    // Where there is none for a second, how many there are is looked at elsewhere.
+    if let Ok(mut second) = soon(options.connect()).await {
+        sessions::check_own(server, [&mut conn, &mut second])
+            .await
+            .map_err(ConnectError::Storage)?;
+        let _ = second.close().await;
+    }
+    Ok(conn)
+}
+
+/// The connections of one ledger; they are made when they are needed, and kept.
+fn pool(options: PgConnectOptions, settings: Settings, condition: &Arc<Condition>) -> PgPool {
+    let settings = Arc::new(settings);
+    let condition = Arc::clone(condition);
+    PgPoolOptions::new()
         .max_connections(CONNECTIONS)
         .acquire_timeout(PATIENCE)
+        // Another program may take the place of one that is given back.
+        .idle_timeout(None)
+        .after_connect(move |conn, _| {
+            let settings = Arc::clone(&settings);
+            Box::pin(async move { soon(settings.make(conn)).await })
+        })
+        .before_acquire(move |_, session| {
+            let good = condition.trusts(session.age);
+            Box::pin(async move { Ok(good) })
+        })
         // The pool itself would wait for ever for a silent connection to come to rest, and keep its place.
         .after_release(|conn, _| Box::pin(async move { soon(conn.ping()).await.map(|()| true) }))
-        .connect_with(options)
-        .await
-        .map_err(failed)?;
-    Ok((server, pool))
+        .connect_lazy_with(options)
 }
 
-/// An answer that is given up when it does not come.
-async fn soon<T>(answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    match tokio::time::timeout(ANSWER, answer).await {
-        Ok(answer) => answer,
-        Err(_) => Err(silence()),
+/// The error of the first connection, where many are needed.
+pub(super) fn for_all_connections(error: ConnectError) -> ConnectError {
+    match error {
+        ConnectError::Storage(mut error) => {
+            if let StorageFault::Connections { wanted, .. } = &mut error.fault {
+                *wanted = WANTED;
+            }
+            ConnectError::Storage(error)
+        }
+        error => error,
     }
 }
 
-/// A server that does not answer: whether it did what it was asked is not known.
-pub(super) fn silence() -> Error {
-    Error::Io(io::Error::new(
-        io::ErrorKind::TimedOut,
-        "the server does not answer",
-    ))
-}
-
-fn with_settings(options: PgConnectOptions) -> PgConnectOptions {
-    let own = options.get_options().unwrap_or_default().to_owned();
-    let is_set = |setting: &str| own.contains(&format!("{setting}="));
-    options.options(SESSION.into_iter().filter(|(setting, _)| !is_set(setting)))
-}
-
-fn parse(url: &str) -> Result<PgConnectOptions, ConnectError> {
-    if !url.starts_with("postgresql://") && !url.starts_with("postgres://") {
-        return Err(ConnectError::Address("it names another scheme".to_owned()));
-    }
-    if let Some(setting) = unknown_setting(url) {
-        return Err(ConnectError::Address(format!(
-            "it has a setting `{setting}` that means nothing"
-        )));
-    }
-    let options = PgConnectOptions::from_str(url)
-        // The error itself may repeat a value, of which nobody knows whether it is secret.
-        .map_err(|_| {
-            ConnectError::Address(
-                "a part of it, such as its port or a setting's value, makes no sense".to_owned(),
-            )
-        })?;
-    Ok(options
-        .application_name("kazoe")
-        .disable_statement_logging())
-}
-
-/// What sqlx knows in an address's query. It would log what it does not know, with the value.
-const SETTINGS: [&str; 18] = [
-    "sslmode",
-    "ssl-mode",
-    "sslrootcert",
-    "ssl-root-cert",
-    "ssl-ca",
-    "sslcert",
-    "ssl-cert",
-    "sslkey",
-    "ssl-key",
-    "statement-cache-capacity",
-    "host",
-    "hostaddr",
-    "port",
-    "dbname",
-    "user",
-    "password",
-    "application_name",
-    "options",
-];
-
-/// The name of the first setting in an address that is not known, as far as it can be shown.
-fn unknown_setting(url: &str) -> Option<String> {
-    let (_, query) = url.split_once('?')?;
-    let names = query.split('&').filter(|setting| !setting.is_empty());
-    names
-        .map(|setting| setting.split('=').next().unwrap_or_default())
-        .find(|name| !SETTINGS.contains(name) && !is_option(name))
-        .map(|name| {
-            name.chars()
-                .filter(char::is_ascii_graphic)
-                .take(40)
-                .collect()
-        })
-}
-
-/// `options[NAME]`, also with its brackets escaped.
-fn is_option(name: &str) -> bool {
-    let name = name
-        .to_ascii_lowercase()
-        .replace("%5b", "[")
-        .replace("%5d", "]");
-    name.starts_with("options[") && name.ends_with(']')
-}
-
-fn name(options: &PgConnectOptions) -> String {
-    let host = options.get_socket().map_or_else(
-        || options.get_host().to_owned(),
-        |socket| socket.display().to_string(),
-    );
-    let database = options
-        .get_database()
-        .unwrap_or_else(|| options.get_username());
-    format!("{host}:{}/{database}", options.get_port())
-}
-
-/// Whether the server is new enough, and keeps what it committed.
-async fn check_server(server: &str, conn: &mut PgConnection) -> Result<(), ConnectError> {
-    let (version, fsync, synchronous_commit) = sqlx::query_as::<_, (i32, String, String)>(
-        "-- connect_settings
-         SELECT current_setting('server_version_num')::integer, current_setting('fsync'),
-                current_setting('synchronous_commit')",
-    )
-    .fetch_one(conn)
-    .await
-    .map_err(|error| storage(server, &error))?;
-    let server = server.to_owned();
-    if version < OLDEST {
-        return Err(ConnectError::TooOld { server, version });
-    }
-    for (setting, value) in [("fsync", fsync), ("synchronous_commit", synchronous_commit)] {
-        if value == "off" {
-            return Err(ConnectError::NotDurable { server, setting });
+/// Opens all connections of a coordinator at once, so that it does not start with fewer than it needs.
+pub(super) async fn fill(pool: &PgPool, condition: &Condition) -> Result<(), ConnectError> {
+    let mut all = Vec::new();
+    let asked = (0..CONNECTIONS).map(|_| {
+        let pool = pool.clone();
+        tokio::spawn(async move { pool.acquire().await })
+    });
+    // All are asked for before the first is waited for.
+    let asked: Vec<_> = asked.collect();
+    let mut failure = None;
+    for one in asked {
+        match one.await {
+            Ok(Ok(conn)) => all.push(conn),
+            Ok(Err(error)) => failure = Some(error),
+            Err(_) => failure = Some(Error::WorkerCrashed),
         }
     }
-    Ok(())
+    // And the one that looks at the database; its error says why, where the pool's says that it waited.
+    let look = condition.connect().await;
+    let had = u32::try_from(all.len() + usize::from(look.is_ok())).unwrap_or(u32::MAX);
+    let failure = match look {
+        Ok(look) => {
+            // The coordinator opens it again when it looks.
+            let _ = look.close().await;
+            failure
+        }
+        Err(error) => Some(error),
+    };
+    if let Some(failure) = failure {
+        return Err(ConnectError::Storage(condition.shortage(&failure, had)));
+    }
+    sessions::check_own(condition.server(), all.iter_mut().map(|conn| &mut **conn))
+        .await
+        .map_err(ConnectError::Storage)
+}
+
+/// Checks that the server is new enough, takes writes, and keeps what it committed.
+async fn check_server(server: &str, conn: &mut PgConnection) -> Result<(), ConnectError> {
+    let failed = |error: Error| storage(server, &error);
+    let (version, asked_off) = sqlx::query_as::<_, (i32, bool)>(
+        "-- connect_settings
+         SELECT current_setting('server_version_num')::integer,
+                EXISTS (SELECT 1 FROM pg_settings
+                        WHERE name = 'synchronous_commit' AND setting = 'off' AND source = 'client')",
+    )
+    .fetch_one(&mut *conn)
+    .await
+    .map_err(failed)?;
+    if version < OLDEST {
+        return Err(ConnectError::TooOld {
+            server: server.to_owned(),
+            version,
+        });
+    }
+    // The session overrules a default of the server's, and not what the address asks for.
+    if asked_off {
+        return Err(ConnectError::NotDurable {
+            server: server.to_owned(),
+            setting: "synchronous_commit",
+        });
+    }
+    fitness::check(server, conn)
+        .await
+        .map_err(|error| match error.fault {
+            StorageFault::NotDurable { setting } => ConnectError::NotDurable {
+                server: server.to_owned(),
+                setting,
+            },
+            _ => ConnectError::Storage(error),
+        })
 }
 
 /// Whether it holds a campaign of the other kind: made up, or counted.
@@ -356,80 +354,4 @@ async fn excess(conn: &mut PgConnection) -> Result<Option<String>, Error> {
 
 fn storage(server: &str, error: &Error) -> ConnectError {
     ConnectError::Storage(storage_error(server, error))
-}
-
-/// The error in words, by PostgreSQL's SQLSTATE (its manual, appendix A).
-pub(super) fn storage_error(server: &str, error: &Error) -> StorageError {
-    let state = error.as_database_error().and_then(|error| error.code());
-    let fault = match (state.as_deref(), error) {
-        (Some("53100"), _) => StorageFault::Full,
-        (Some("XX001" | "XX002"), _) => StorageFault::Corrupt,
-        // Failed serialization, deadlock, lock and statement timeouts, too many connections.
-        (Some("40001" | "40P01" | "55P03" | "57014" | "53300"), _) => StorageFault::Busy,
-        (Some("25006" | "42501"), _) => StorageFault::ReadOnly,
-        // Connections, logins, a database that is not there, a server that starts or stops.
-        (Some(state), _) if ["08", "28", "3D", "57"].contains(&&state[..2]) => {
-            StorageFault::Unreachable
-        }
-        (None, Error::Io(_) | Error::Tls(_) | Error::PoolTimedOut | Error::Protocol(_)) => {
-            StorageFault::Unreachable
-        }
-        _ => StorageFault::Other,
-    };
-    StorageError {
-        place: Place::Server(server.to_owned()),
-        fault,
-        detail: error.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{ConnectError, name, parse, with_settings};
-
-    #[test]
-    fn an_address_may_set_what_it_likes() {
-        let url = "postgresql://x@h/d?options[lock_timeout]=2s";
-        let options = with_settings(parse(url).unwrap());
-        let set = options.get_options().unwrap();
-        assert_eq!(set.matches("lock_timeout=").count(), 1, "{set}");
-        assert!(set.contains("lock_timeout=2s"), "{set}");
-        assert!(set.contains("statement_timeout=30s"), "{set}");
-    }
-
-    #[test]
-    fn a_setting_that_means_nothing_is_refused_without_its_value() {
-        let known = "postgresql://x@h/d?host=/run&options[lock_timeout]=2s&options%5Bgeqo%5D=on";
-        parse(known).unwrap();
-        for url in [
-            "postgresql://x@h/d?sslpassword=hush",
-            "postgresql://x@h/d?host=/run&passwd=hush&port=1",
-        ] {
-            let error = parse(url).unwrap_err().to_string();
-            assert!(
-                error.contains("passw") && !error.contains("hush"),
-                "{error}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_makes_no_sense_is_not_repeated() {
-        for url in [
-            "postgresql://x:hush@h:hush/d",
-            "postgresql://x@h/d?sslmode=hush",
-        ] {
-            let error = parse(url).unwrap_err().to_string();
-            assert!(!error.contains("hush"), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_database_s_name_holds_no_secret() {
-        let url = "postgresql://kazoe_runtime:hush@db.example:5433/kazoe";
-        assert_eq!(name(&parse(url).unwrap()), "db.example:5433/kazoe");
-        let error = parse("sqlite://hush@x").map(|_| ()).unwrap_err();
-        assert!(matches!(error, ConnectError::Address(_)), "{error:?}");
-        assert!(!error.to_string().contains("hush"), "{error}");
-    }
 }

@@ -55,12 +55,14 @@ const MIGRATIONS: [Migration; 8] = [
 ];
 
 /// How a database's schema compares with this build's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// It is the same.
     Known,
     /// It lacks a migration.
     Behind,
+    /// The tables are in this schema, in which a name without a schema is not looked for.
+    Hidden(String),
     /// It holds a migration of a later build.
     Newer(i64),
 }
@@ -97,12 +99,29 @@ async fn applied(conn: &mut PgConnection) -> Result<Vec<i64>, sqlx::Error> {
 
 /// Compares the schema with this build's, without changing it.
 pub(super) async fn inspect(conn: &mut PgConnection) -> Result<State, sqlx::Error> {
-    let applied = applied(conn).await?;
+    let applied = applied(&mut *conn).await?;
+    if applied.is_empty()
+        && let Some(schema) = hiding_schema(conn).await?
+    {
+        return Ok(State::Hidden(schema));
+    }
     Ok(match compare(&MIGRATIONS, &applied) {
         Schema::Newer(version) => State::Newer(version),
         Schema::Known if applied.len() < MIGRATIONS.len() => State::Behind,
         Schema::Known => State::Known,
     })
+}
+
+/// The schema with the tables, if they are not found by their names alone.
+async fn hiding_schema(conn: &mut PgConnection) -> Result<Option<String>, sqlx::Error> {
+    sqlx::query_scalar::<_, String>(
+        "-- migrate_find_schema
+         SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+         WHERE c.relname = 'schema_migrations' AND c.relkind = 'r' AND NOT pg_table_is_visible(c.oid)
+         ORDER BY n.nspname LIMIT 1",
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 /// Brings the schema up to this build's, all in one transaction, from whatever it was.

@@ -9,15 +9,18 @@
 //! number of times. If the connection was lost it is unknown whether it was committed; each operation
 //! finds out what its earlier attempt left, and does not happen twice.
 
+mod address;
 mod audit;
 mod audits;
 mod campaign_rows;
 mod claim;
 mod clock;
+mod condition;
 mod connect;
 mod credentials;
 mod deliver;
 mod ending;
+mod fitness;
 mod gather;
 mod gathered;
 mod heard;
@@ -35,21 +38,25 @@ mod retry;
 mod roster;
 mod ruling;
 mod schedule;
+mod sessions;
+mod sqlstate;
 mod stock;
 mod submit;
 mod workers;
 
 use std::future::Future;
 use std::ops::Range;
+use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kazoe_common::census::{Segment, Witness};
 #[cfg(doc)]
 use kazoe_common::game::Variant;
-use sqlx::{PgConnection, PgPool, Postgres, Transaction};
+use sqlx::{Connection, PgConnection, PgPool, Postgres, Transaction};
 
 use self::claim::Claimant;
+use self::condition::{Condition, Site};
 use self::gathered::Gathered;
 use self::operator::AuditLine;
 use self::retry::{Fate, Tries};
@@ -57,10 +64,11 @@ use super::rows::Failure;
 use crate::leasing::{Millis, Verdict};
 use crate::ledger::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, CampaignRecord, Delivery, Lease, Ledger,
-    LedgerError, Listed, LogEntry, OwnerShare, SelfTest, Snapshot, Submission, Submitted, Token,
-    Who,
+    LedgerError, Listed, LogEntry, OwnerShare, SelfTest, Snapshot, StorageError, StorageFault,
+    Submission, Submitted, Token, Who,
 };
 
+pub(crate) use condition::Probe;
 pub(crate) use connect::CONNECTIONS;
 pub(crate) use gathered::{CLAIMING, KEEPING, TELLING};
 
@@ -76,9 +84,8 @@ type Tx = Transaction<'static, Postgres>;
 /// A ledger in a PostgreSQL database. A clone is another handle on the same one.
 #[derive(Clone, Debug)]
 pub struct PostgresLedger {
-    /// Address and name, without any secret.
-    server: Arc<str>,
     pool: PgPool,
+    condition: Arc<Condition>,
     attempt: Duration,
     /// Whether its tallies are made up.
     made_up: bool,
@@ -101,11 +108,23 @@ impl PostgresLedger {
     /// (`kazoe_runtime`).
     ///
     /// # Errors
-    /// If the database cannot be reached, loses commits when the machine fails (`fsync` or
-    /// `synchronous_commit` is off), has another schema than this build's, if the role could change what
-    /// must stay, or if it holds made-up tallies.
+    /// If the database cannot be reached, takes no writes, loses commits when the machine fails (`fsync`
+    /// is off, or the address turns `synchronous_commit` off), has another schema than this build's, if the
+    /// role could change what must stay, or if it holds made-up tallies.
     pub async fn connect(runtime_url: &str) -> Result<Self, ConnectError> {
         Self::open(runtime_url, false).await
+    }
+
+    /// Connects as a coordinator does, to a database of counted campaigns or of made-up tallies, and opens
+    /// all connections that it needs.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect), and if the server gives fewer connections.
+    pub async fn connect_to_serve(runtime_url: &str, made_up: bool) -> Result<Self, ConnectError> {
+        let ledger = Self::open(runtime_url, made_up).await;
+        let ledger = ledger.map_err(connect::for_all_connections)?;
+        connect::fill(&ledger.pool, &ledger.condition).await?;
+        Ok(ledger)
     }
 
     /// Connects to a database for made-up tallies alone: it takes campaigns of [`Variant::MADE_UP`] and no
@@ -118,10 +137,10 @@ impl PostgresLedger {
     }
 
     async fn open(runtime_url: &str, made_up: bool) -> Result<Self, ConnectError> {
-        let (server, pool) = connect::runtime(runtime_url, made_up).await?;
+        let (pool, condition) = connect::runtime(runtime_url, made_up).await?;
         Ok(PostgresLedger {
-            server: server.into(),
             pool,
+            condition,
             attempt: ATTEMPT,
             made_up,
             gathered: Arc::new(Gathered::new()),
@@ -141,29 +160,80 @@ impl PostgresLedger {
         self.pool.close().await;
     }
 
+    /// The condition of the database.
+    pub(crate) fn condition(&self) -> &Condition {
+        &self.condition
+    }
+
+    /// Looks at the database, and returns why it cannot serve, if so.
+    pub(crate) async fn look(&self, probe: &mut Probe) -> Option<StorageError> {
+        if !self.condition.is_in_doubt() && self.condition.look(probe, self.live()).await.is_none()
+        {
+            return None;
+        }
+        // Not before the lost connections are counted out.
+        self.drop_dead_connections().await;
+        self.condition.look(probe, self.live()).await
+    }
+
+    /// Removes the idle connections from the pool that are lost; it would find them one by one, and take
+    /// them for living until then.
+    async fn drop_dead_connections(&self) {
+        let idle: Vec<_> = std::iter::from_fn(|| self.pool.try_acquire()).collect();
+        let tests = idle.into_iter().map(|mut conn| {
+            tokio::spawn(async move {
+                if sessions::soon(conn.ping()).await.is_err() {
+                    // The server may be gone without a word.
+                    let _ = sessions::soon(conn.close()).await;
+                }
+            })
+        });
+        // All are tested at once.
+        for test in tests.collect::<Vec<_>>() {
+            let _ = test.await;
+        }
+    }
+
+    /// Connections that live.
+    fn live(&self) -> u32 {
+        let idle = u32::try_from(self.pool.num_idle()).unwrap_or(u32::MAX);
+        self.condition.in_use().saturating_add(idle)
+    }
+
     /// Runs an operation in a transaction and commits it, again if need be. The work is told whether an
     /// earlier attempt may have been committed.
-    async fn write<T, F>(
+    #[track_caller]
+    fn write<T, F>(
         &self,
         work: impl Fn(Tx, bool) -> F + Send + Sync,
-    ) -> Result<T, LedgerError>
+    ) -> impl Future<Output = Result<T, LedgerError>> + Send
     where
         T: Send,
         F: Future<Output = Result<(Tx, T), Failure>> + Send,
     {
-        let mut tries = Tries::new();
-        loop {
-            let attempt = async {
-                let tx = self.pool.begin().await?;
-                let (tx, answer) = work(tx, tries.maybe_committed()).await?;
-                tx.commit().await?;
-                Ok(answer)
-            };
-            let failure = match self.bounded(attempt).await {
-                Ok(answer) => return Ok(answer),
-                Err(failure) => failure,
-            };
-            self.pause_or_fail(&mut tries, failure).await?;
+        let site = Location::caller();
+        async move {
+            let mut tries = Tries::new();
+            loop {
+                if let Some(lossy) = self.condition.not_durable() {
+                    return Err(lossy.into());
+                }
+                let attempt = async {
+                    let tx = self.pool.begin().await?;
+                    let _in_use = self.condition.using();
+                    let (tx, answer) = work(tx, tries.maybe_committed()).await?;
+                    tx.commit().await?;
+                    Ok(answer)
+                };
+                let failure = match self.bounded(attempt).await {
+                    Ok(answer) => {
+                        self.condition.answered(site);
+                        return Ok(answer);
+                    }
+                    Err(failure) => failure,
+                };
+                self.pause_or_fail(&mut tries, failure, site).await?;
+            }
         }
     }
 
@@ -174,7 +244,7 @@ impl PostgresLedger {
     ) -> Result<T, Failure> {
         match tokio::time::timeout(self.attempt, attempt).await {
             Ok(answer) => answer,
-            Err(_) => Err(connect::silence().into()),
+            Err(_) => Err(sessions::silence().into()),
         }
     }
 
@@ -200,36 +270,61 @@ impl PostgresLedger {
     }
 
     /// Runs a question in a transaction that sees one moment, again if need be.
-    async fn read<T, F>(&self, work: impl Fn(Tx) -> F + Send + Sync) -> Result<T, LedgerError>
+    #[track_caller]
+    fn read<T, F>(
+        &self,
+        work: impl Fn(Tx) -> F + Send + Sync,
+    ) -> impl Future<Output = Result<T, LedgerError>> + Send
     where
         T: Send,
         F: Future<Output = Result<T, Failure>> + Send,
     {
         const BEGIN: &str = "-- read_begin
              BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
-        let mut tries = Tries::new();
-        loop {
-            let attempt = async { work(self.pool.begin_with(BEGIN).await?).await };
-            let failure = match self.bounded(attempt).await {
-                Ok(answer) => return Ok(answer),
-                Err(failure) => failure,
-            };
-            self.pause_or_fail(&mut tries, failure).await?;
+        let site = Location::caller();
+        async move {
+            let mut tries = Tries::new();
+            loop {
+                let attempt = async {
+                    let tx = self.pool.begin_with(BEGIN).await?;
+                    let _in_use = self.condition.using();
+                    work(tx).await
+                };
+                let failure = match self.bounded(attempt).await {
+                    Ok(answer) => {
+                        self.condition.answered(site);
+                        return Ok(answer);
+                    }
+                    Err(failure) => failure,
+                };
+                self.pause_or_fail(&mut tries, failure, site).await?;
+            }
         }
     }
 
-    async fn pause_or_fail(&self, tries: &mut Tries, failure: Failure) -> Result<(), LedgerError> {
+    async fn pause_or_fail(
+        &self,
+        tries: &mut Tries,
+        failure: Failure,
+        site: Site,
+    ) -> Result<(), LedgerError> {
         let error = match failure {
-            Failure::Ledger(error) => return Err(error),
+            Failure::Ledger(error) => {
+                self.condition.answered(site);
+                return Err(error);
+            }
             Failure::Database(error) => error,
         };
-        match tries.next(Fate::of(&error)) {
-            Some(pause) => {
-                tokio::time::sleep(pause).await;
-                Ok(())
-            }
-            None => Err(connect::storage_error(&self.server, &error).into()),
+        if let Some(pause) = tries.next(Fate::of(&error)) {
+            tokio::time::sleep(pause).await;
+            return Ok(());
         }
+        let mut storage = sqlstate::storage_error(self.condition.server(), &error);
+        if storage.fault == StorageFault::Unreachable {
+            storage = self.condition.why_unconnected(&error, self.live()).await;
+        }
+        self.condition.meet(site, &storage);
+        Err(storage.into())
     }
 }
 

@@ -11,6 +11,8 @@ pub(super) enum Fate {
     RolledBack,
     /// The connection is gone: the transaction was committed or was not.
     Unknown,
+    /// No connection came free in the time that the pool waits; nothing was sent.
+    Unconnected,
     /// Sending it again would change nothing.
     Final,
 }
@@ -19,9 +21,8 @@ impl Fate {
     /// By what sqlx says and by PostgreSQL's SQLSTATE (its manual, appendix A).
     pub(super) fn of(error: &Error) -> Self {
         match error {
-            Error::Io(_) | Error::PoolTimedOut | Error::WorkerCrashed | Error::Protocol(_) => {
-                Fate::Unknown
-            }
+            Error::PoolTimedOut => Fate::Unconnected,
+            Error::Io(_) | Error::WorkerCrashed | Error::Protocol(_) => Fate::Unknown,
             Error::Database(error) => Fate::of_state(error.code().as_deref().unwrap_or_default()),
             _ => Fate::Final,
         }
@@ -42,12 +43,17 @@ impl Fate {
 
 /// The bounds: so often, and so long between the first two attempts; twice as long after each.
 const ATTEMPTS: u32 = 8;
+
+/// So often an operation waits for a connection, each time as long as the pool does: a call, which
+/// is several operations, takes a minute at most.
+const WAITS: u32 = 2;
 const FIRST_PAUSE: Duration = Duration::from_millis(25);
 
 /// The attempts of one operation.
 #[derive(Debug)]
 pub(super) struct Tries {
     made: u32,
+    unconnected: u32,
     maybe_committed: bool,
 }
 
@@ -55,6 +61,7 @@ impl Tries {
     pub(super) const fn new() -> Self {
         Tries {
             made: 0,
+            unconnected: 0,
             maybe_committed: false,
         }
     }
@@ -68,14 +75,15 @@ impl Tries {
     pub(super) fn next(&mut self, fate: Fate) -> Option<Duration> {
         self.made += 1;
         self.maybe_committed |= fate == Fate::Unknown;
-        let again = fate != Fate::Final && self.made < ATTEMPTS;
+        self.unconnected += u32::from(fate == Fate::Unconnected);
+        let again = fate != Fate::Final && self.made < ATTEMPTS && self.unconnected < WAITS;
         again.then(|| FIRST_PAUSE * 2_u32.pow(self.made - 1))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ATTEMPTS, Fate, Tries};
+    use super::{ATTEMPTS, Fate, Tries, WAITS};
     use std::io;
     use std::time::Duration;
 
@@ -98,6 +106,7 @@ mod tests {
         let reset = sqlx::Error::Io(io::ErrorKind::ConnectionReset.into());
         assert_eq!(Fate::of(&reset), Fate::Unknown);
         assert_eq!(Fate::of(&sqlx::Error::RowNotFound), Fate::Final);
+        assert_eq!(Fate::of(&sqlx::Error::PoolTimedOut), Fate::Unconnected);
     }
 
     #[test]
@@ -112,6 +121,10 @@ mod tests {
         assert_eq!(u32::try_from(rest.count()).unwrap(), ATTEMPTS - 4);
 
         assert_eq!(Tries::new().next(Fate::Final), None);
+        let mut tries = Tries::new();
+        let waits = (1..).take_while(|_| tries.next(Fate::Unconnected).is_some());
+        assert_eq!(u32::try_from(waits.count()).unwrap(), WAITS - 1);
+        assert!(!tries.maybe_committed());
         let mut tries = Tries::new();
         let pauses: Vec<Duration> = std::iter::from_fn(|| tries.next(Fate::RolledBack)).collect();
         assert!(pauses.is_sorted());
