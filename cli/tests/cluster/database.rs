@@ -55,7 +55,7 @@ async fn a_coordinator_that_gets_no_connection_says_how_many_it_wants_and_has() 
         let refusal = house.refusal(&[question]);
         assert!(refusal.contains("cannot serve at present"), "{refusal}");
     }
-    until(|| named(&coordinator, "of the 17 connections that it needs") == 1);
+    until(|| named(&coordinator, "0 of the 17 connections that are needed") == 1);
     assert!(coordinator.log().contains("too many connections for role"));
     let refusal = house.refusal(&["workers"]);
     assert!(refusal.contains("of the 17 connections"), "{refusal}");
