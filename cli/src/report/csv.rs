@@ -13,7 +13,7 @@ const COLUMNS: [&str; 4] = ["section", "item", "figure", "value"];
 const TOP: &str = "report";
 
 /// The members of a JSON document that are sections of their own.
-const SECTIONS: [&str; 9] = [
+const SECTIONS: [&str; 10] = [
     "prefix",
     "segments",
     "funnel",
@@ -23,13 +23,14 @@ const SECTIONS: [&str; 9] = [
     "published",
     "builds",
     "owners",
+    "workers",
 ];
 
 /// The members of a section that are items of it.
 const ITEMS: [&str; 2] = ["folded", "unfolded"];
 
 /// The members by which the elements of a JSON array are told apart.
-const KEYS: [&str; 5] = ["stage", "method", "depth", "build", "owner"];
+const KEYS: [&str; 6] = ["stage", "method", "depth", "build", "worker", "owner"];
 
 /// A line without its value.
 type Name = [String; 3];
