@@ -206,6 +206,9 @@ fn a_ledger_file_of_another_build_says_what_is_needed() {
                 "part.tsv",
             ],
         ] {
+            let import = command[0] == "import";
+            let nothing = "; nothing of odd.ledger.tsv was taken";
+            let words = words.clone() + if import { nothing } else { "" };
             place.kazoe(command).refused(1, &words);
         }
     }
