@@ -336,7 +336,7 @@ fn the_fingerprint_does_not_depend_on_the_cut() {
             ("text", format!("\nfingerprint {expected}\n")),
             ("md", format!("\n- fingerprint: `{expected}`\n")),
             ("json", format!("\n    \"fingerprint\": \"{expected}\"")),
-            ("csv", format!("\nprefix.fingerprint,{expected}\n")),
+            ("csv", format!("\nprefix,,fingerprint,{expected}\n")),
         ] {
             let report = place.kazoe(&["report", "--format", form]).silent();
             assert!(report.contains(&said), "{report}");
