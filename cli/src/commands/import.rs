@@ -151,7 +151,7 @@ impl Args {
         match done {
             Ok(done) => {
                 closed.map_err(Stop::failed)?;
-                Ok(Sent::All(done))
+                Ok(Sent::All(Box::new(done)))
             }
             Err(ImportError::Interrupted) => Ok(Sent::Interrupted),
             Err(ImportError::File(error)) => {

@@ -165,10 +165,10 @@ async fn a_worker_s_name_is_shown_beside_its_id_and_harmless() {
     let mut watch = watch.spawn().unwrap();
     until(|| {
         let told = fs::read_to_string(&told).unwrap();
-        let documents = told
+        let mut documents = told
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        documents.last().is_some_and(|last| {
+        documents.next_back().is_some_and(|last| {
             let at_work = last["at_work"].as_array().unwrap().iter();
             at_work.filter(|one| one["name"] == shown.as_str()).count() == 2
         })

@@ -149,7 +149,7 @@ mod tests {
             Campaign::new(campaign.variant, 2),
             Campaign {
                 cap: Some(5),
-                ..campaign.clone()
+                ..campaign
             },
         ];
         let change = |change: fn(&mut Tally)| {

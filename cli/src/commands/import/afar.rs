@@ -34,7 +34,7 @@ const MOST_WITNESSES: usize = 1 << 16;
 /// What became of the file.
 pub(super) enum Sent {
     /// The coordinator has all of it.
-    All(Imported),
+    All(Box<Imported>),
     /// It was interrupted; what was taken was said.
     Interrupted,
 }
@@ -91,7 +91,7 @@ pub(super) async fn send(
     if !sender.hand_in().await? {
         return Ok(sender.interrupted());
     }
-    Ok(Sent::All(sender.done))
+    Ok(Sent::All(Box::new(sender.done)))
 }
 
 /// A failure before anything was taken.

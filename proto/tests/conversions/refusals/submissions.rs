@@ -61,7 +61,7 @@ fn paths_of_reports() {
             ("workers[0].owner", |it| it.workers[0].owner.clear()),
             ("workers[0].segments", |it| it.workers[0].segments = 0),
             ("workers", |it| {
-                it.workers = vec![it.workers[0].clone(); 101]
+                it.workers = vec![it.workers[0].clone(); 101];
             }),
             ("snapshot.holders", |it| {
                 let holders = &mut it.snapshot.as_mut().unwrap().holders;
