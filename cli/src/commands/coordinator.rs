@@ -179,7 +179,9 @@ impl Args {
     pub(super) fn run(&self, said: Option<&Said>) -> Result<Ending, Stop> {
         let addresses = self.listen.addresses().map_err(|error| {
             let listen = &self.listen;
-            Stop::failed(format_args!("cannot listen on {listen}: {error}"))
+            Stop::usage(format_args!(
+                "--listen: {listen} has no address ({error}); name an address of this machine, as in 127.0.0.1:7273"
+            ))
         })?;
         self.check(&addresses)?;
         self.log.begin(said);

@@ -162,7 +162,7 @@ async fn a_permanent_error_is_named_once_in_the_log_of_the_coordinator() {
         (
             "ALTER TABLE workers RENAME COLUMN threads TO cores",
             "ALTER TABLE workers RENAME COLUMN cores TO threads",
-            "column \"threads\" of relation \"workers\" does not exist",
+            "column \"threads\" does not exist",
         ),
         (
             "REVOKE INSERT ON leases FROM kazoe_runtime",
