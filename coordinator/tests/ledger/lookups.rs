@@ -67,11 +67,13 @@ fn number(place: u64) -> usize {
 
 /// Lends the first segments to workers who are not of the crowd, each under a lease of its own.
 async fn lend_to_others(database: &Database<'_>, id: &str) {
+    let hold = LONG.as_millis();
     let statements = format!(
         "INSERT INTO leases (secret, campaign, owner, worker, operator, build, claimed_at, deadline)
          SELECT substring(uuid_send(gen_random_uuid()) FOR 8), '{id}', 'o', 'o-' || n, false, 'test 1',
-                0, 9000000000000
-         FROM generate_series(1, {OTHERS}) AS n;
+                at, at + {hold}
+         FROM generate_series(1, {OTHERS}) AS n,
+              (SELECT (1000 * extract(epoch FROM clock_timestamp()))::bigint) AS clock (at);
          INSERT INTO loans (lease, segment, campaign, purpose)
          SELECT sequence, row_number() OVER () - 1, campaign, 'fill' FROM leases;
          UPDATE campaigns SET frontier = {OTHERS};"

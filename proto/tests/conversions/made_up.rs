@@ -106,6 +106,11 @@ pub(crate) fn name() -> impl Strategy<Value = String> {
     "[ -~äé数]{1,40}"
 }
 
+/// An owner's name in its one spelling.
+pub(crate) fn owner() -> impl Strategy<Value = String> {
+    "[!-~äé数]{1,20}( [!-~äé数]{1,19})?"
+}
+
 pub(crate) fn id() -> impl Strategy<Value = String> {
     "[A-Za-z0-9-]{1,64}"
 }

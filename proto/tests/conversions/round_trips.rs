@@ -13,7 +13,7 @@ use proptest::{prop_assert, prop_assert_eq, proptest};
 use prost::Message;
 
 use crate::made_up::{
-    campaign, campaign_id, credential, findings, finished, foreign, id, lease, millis, name,
+    campaign, campaign_id, credential, findings, finished, foreign, id, lease, millis, name, owner,
     record, role, self_tests, snapshot, submission, worker,
 };
 
@@ -161,7 +161,7 @@ proptest! {
     #[test]
     fn purges(campaign in campaign_id(), why in name(), whose in prop_oneof![
         id().prop_map(Whose::Worker),
-        name().prop_map(Whose::Owner),
+        owner().prop_map(Whose::Owner),
         name().prop_map(Whose::Build),
         (0..1_u64 << 50).prop_map(Whose::Segment),
     ]) {
@@ -204,7 +204,7 @@ proptest! {
     }
 
     #[test]
-    fn new_credentials(owner in name(), role in role(), id in id(), secret in "[a-z0-9]{16,64}") {
+    fn new_credentials(owner in owner(), role in role(), id in id(), secret in "[a-z0-9]{16,64}") {
         let message = sent(&admin::create_token_request(&owner, role));
         prop_assert_eq!(admin::new_token(message).unwrap(), (owner, role));
         let new = NewCredential { id, secret };
