@@ -218,6 +218,12 @@ impl Office {
                      http://"
                 ))
             }
+            Code::Unavailable | Code::Unknown if words.contains("invalid peer certificate") => {
+                Stop::failed(format_args!(
+                    "the coordinator {url} shows a certificate that is not trusted ({words}): name its authority's \
+                     certificate with --ca-file, and a host that the certificate is for"
+                ))
+            }
             // The coordinator itself says so; the network's errors have a source.
             Code::Unavailable if status.source().is_none() => Stop::failed(format_args!(
                 "the coordinator {url} cannot serve at present: {words}"

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use kazoe_worker::stop::Stop as StopRequest;
 use signal_hook::consts::{
-    SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU,
+    SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+    SIGVTALRM, SIGXCPU,
 };
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::{emulate_default_handler, signal_name};
@@ -25,8 +26,8 @@ use crate::output::tell;
 
 /// The signals that ask for a stop. Batch systems send SIGUSR1 and SIGUSR2 before a job's time is over, the
 /// kernel sends SIGXCPU when its CPU time is.
-const STOPPING: [c_int; 8] = [
-    SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGXCPU,
+const STOPPING: [c_int; 10] = [
+    SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGXCPU,
 ];
 
 /// The signals that end a process at once and leave a core dump.

@@ -6,7 +6,7 @@
 //! a file in its place.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, BufWriter, ErrorKind, Seek, Write};
+use std::io::{self, BufWriter, ErrorKind, Read, Seek, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
@@ -150,6 +150,15 @@ pub fn is_stream(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) || is_descriptor(path)
 }
 
+/// Whether a file is an SQLite database, perhaps the very one that is exported. One that cannot be read is taken
+/// for none.
+fn is_database(path: &Path) -> bool {
+    const HEADER: &[u8; 16] = b"SQLite format 3\0";
+    let mut head = [0; HEADER.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head == *HEADER
+}
+
 impl Target {
     fn of(path: &Path) -> io::Result<Self> {
         let meta = match fs::metadata(path) {
@@ -179,6 +188,10 @@ impl Target {
         }
         // A rename would replace a file that is protected from writing.
         OpenOptions::new().write(true).open(path)?;
+        if is_database(path) {
+            let why = "it is an SQLite database, which is not overwritten; name another file";
+            return Err(io::Error::new(ErrorKind::AlreadyExists, why));
+        }
         Ok(Target::Existing(fs::canonicalize(path)?))
     }
 

@@ -42,7 +42,7 @@ impl Args {
         let mut command = &kazoe;
         for word in &self.words {
             command = command.find_subcommand(word).ok_or_else(|| {
-                let name = command.get_bin_name().unwrap_or_default();
+                let name = command.get_bin_name().unwrap_or("kazoe");
                 Stop::usage(format_args!(
                     "{name} has no command '{word}'; '{name} --help' lists them"
                 ))

@@ -235,6 +235,23 @@ fn a_file_that_is_removed_or_replaced_under_a_run_ends_it() {
 }
 
 #[test]
+fn a_file_that_gets_another_name_under_a_run_ends_it() {
+    let linked =
+        |place: &Path| fs::hard_link(place.join("kazoe.db"), place.join("two.db")).unwrap();
+    let pointed = |place: &Path| {
+        fs::rename(place.join("kazoe.db"), place.join("moved.db")).unwrap();
+        symlink(place.join("moved.db"), place.join("kazoe.db")).unwrap();
+    };
+    let ways: [&dyn Fn(&Path); 2] = [&linked, &pointed];
+    for way in ways {
+        let place = Place::new();
+        let child = begun(&place);
+        way(place.0.path());
+        displaced(&wait(child));
+    }
+}
+
+#[test]
 fn a_moved_file_has_all_that_was_saved() {
     let place = Place::new();
     let path = |name: &str| place.0.path().join(name);

@@ -152,6 +152,22 @@ fn devices_are_written_and_stay() {
 }
 
 #[test]
+fn a_database_is_not_overwritten() {
+    let (place, _) = exported();
+    let database = place.0.path().join("kazoe.db");
+    symlink(&database, place.0.path().join("link")).unwrap();
+    let before = fs::read(&database).unwrap();
+    for writer in WRITERS {
+        for path in ["kazoe.db", "link"] {
+            let ran = write_to(&place, writer, path);
+            assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+            assert!(ran.stderr.contains("SQLite database"), "{}", ran.stderr);
+            assert_eq!(fs::read(&database).unwrap(), before);
+        }
+    }
+}
+
+#[test]
 fn links_are_followed() {
     let (place, text) = exported();
     let path = |name: &str| place.0.path().join(name);

@@ -289,6 +289,14 @@ fn the_page_names_every_field_and_figure() {
     let elsewhere = ["coordinator"].map(str::to_owned);
     found_fields.extend(elsewhere.clone());
     found_figures.extend(elsewhere.map(|name| format!("report,,{name}")));
+    // Workers are named in a coordinator's report; cli/tests/cluster/presence.rs reads those.
+    found_fields.remove("workers");
+    for name in ["worker", "name", "owner", "segments"] {
+        found_fields.insert(format!("workers[].{name}"));
+    }
+    for name in ["name", "owner", "segments"] {
+        found_figures.insert(format!("workers,*,{name}"));
+    }
     for name in ["z", "z_with_undecided"] {
         found_figures.insert(format!("funnel,*,compared.{name}"));
         found_figures.insert(format!("depths,*,compared.{name}"));

@@ -82,7 +82,9 @@ fn ctrl_c_does_not_stop_a_background_job_of_a_shell() {
 
 #[test]
 fn what_batch_systems_send_saves_and_stops() {
-    for name in ["USR1", "USR2", "ALRM", "VTALRM", "XCPU", "HUP"] {
+    for name in [
+        "USR1", "USR2", "ALRM", "VTALRM", "PROF", "IO", "XCPU", "HUP",
+    ] {
         let Stopped {
             place,
             samples,

@@ -47,6 +47,13 @@ pub enum ConnectError {
     },
     /// The cluster has no role for coordinators.
     NoRuntimeRole(String),
+    /// The role may not apply migrations.
+    NoOwner {
+        /// Which database.
+        server: String,
+        /// What PostgreSQL says.
+        detail: String,
+    },
     /// The database lacks a migration of this build, or all.
     Behind(String),
     /// The tables are in a schema that the role's `search_path` does not name.
@@ -101,10 +108,15 @@ impl fmt::Display for ConnectError {
                 "{server} has no role {RUNTIME_ROLE}; its administrator makes it with \
                  deploy/postgres/create_roles.sql"
             ),
+            ConnectError::NoOwner { server, detail } => write!(
+                f,
+                "the role may not apply migrations in {server}: connect as kazoe_owner, which must own the \
+                 database ({detail})"
+            ),
             ConnectError::Behind(server) => write!(
                 f,
                 "{server} does not have this build's schema yet; apply the migrations as the \
-                 database's owner first"
+                 database's owner first: `kazoe migrate --database-url-file OWNER_URL_FILE`"
             ),
             ConnectError::Hidden { server, schema } => write!(
                 f,
@@ -155,7 +167,18 @@ pub(super) async fn migrate(owner_url: &str) -> Result<(), ConnectError> {
     check_server(&server, &mut conn).await?;
     let settings = Settings::of_migration(&options);
     settings.make(&mut conn).await.map_err(failed)?;
-    let migrated = migrate::migrate(&mut conn).await.map_err(failed)?;
+    let migrated =
+        migrate::migrate(&mut conn)
+            .await
+            .map_err(|error| match storage(&server, &error) {
+                ConnectError::Storage(failure) if failure.fault == StorageFault::Rights => {
+                    ConnectError::NoOwner {
+                        server: server.clone(),
+                        detail: failure.detail,
+                    }
+                }
+                other => other,
+            })?;
     // What was committed is committed; the end of the connection tidies up only.
     let _ = conn.close().await;
     match migrated {

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -111,7 +111,8 @@ impl WriterLock {
         self.file.get()
     }
 
-    /// Checks that the path still names the file that was opened, and that its log is beside it.
+    /// Checks that the path still names the file that was opened, that no other path does, and that its log is
+    /// beside it.
     ///
     /// # Errors
     /// [`Displaced`] says what is there instead.
@@ -125,8 +126,25 @@ impl WriterLock {
                         "it was cut from {before} to {now} bytes"
                     )));
                 }
+                if meta.nlink() > 1 {
+                    return Err(Displaced(format!(
+                        "it has {} names (hard links) now",
+                        meta.nlink()
+                    )));
+                }
             }
             Ok(_) => return Err(Displaced("another file has its name now".to_owned())),
+            Err(error) => return Err(Displaced(error.to_string())),
+        }
+        // SQLite keeps its log beside the real path, and looks for it there after a crash.
+        match fs::canonicalize(&self.path) {
+            Ok(real) if real == self.real => {}
+            Ok(real) => {
+                return Err(Displaced(format!(
+                    "its name is a symbolic link to {} now",
+                    real.display()
+                )));
+            }
             Err(error) => return Err(Displaced(error.to_string())),
         }
         let log_id = self.log_id.lock().unwrap_or_else(PoisonError::into_inner);
