@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::path::{Path, PathBuf};
 
-use kazoe_coordinator::ledger::{CampaignRecord, ForeignCampaign, Ledger, Listed, SqliteLedger};
+use kazoe_coordinator::ledger::{CampaignRecord, ForeignCampaign, Ledger, Listed, LocalStore};
 
 use crate::ending::Stop;
 use crate::pasted;
@@ -29,8 +29,8 @@ impl StoreArgs {
     ///
     /// # Errors
     /// If it can't be.
-    pub(crate) async fn write(&self) -> Result<SqliteLedger, Stop> {
-        SqliteLedger::open(&self.path).await.map_err(Stop::failed)
+    pub(crate) async fn write(&self) -> Result<LocalStore, Stop> {
+        LocalStore::open(&self.path).await.map_err(Stop::failed)
     }
 
     /// Reads something in the database as it is now, and changes nothing.
@@ -39,9 +39,9 @@ impl StoreArgs {
     /// If it can't be opened, or the reader's own.
     pub(crate) async fn read<T>(
         &self,
-        look: impl AsyncFnOnce(&SqliteLedger) -> Result<T, Stop>,
+        look: impl AsyncFnOnce(&LocalStore) -> Result<T, Stop>,
     ) -> Result<T, Stop> {
-        let ledger = SqliteLedger::open_reader(&self.path).await;
+        let ledger = LocalStore::open_reader(&self.path).await;
         let ledger = ledger.map_err(Stop::failed)?;
         let looked = look(&ledger).await;
         ledger.close().await.map_err(Stop::failed)?;
@@ -76,10 +76,7 @@ pub(crate) fn typed_path(path: &Path) -> String {
 ///
 /// # Errors
 /// If there is none, or more than one.
-pub(crate) async fn find(
-    ledger: &SqliteLedger,
-    name: Option<&str>,
-) -> Result<CampaignRecord, Stop> {
+pub(crate) async fn find(ledger: &LocalStore, name: Option<&str>) -> Result<CampaignRecord, Stop> {
     let listed = ledger.listed().await.map_err(Stop::failed)?;
     let place = ledger.path().display().to_string();
     choose(listed, name, &place, "`kazoe run` begins one")

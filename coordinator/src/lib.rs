@@ -7,17 +7,16 @@
 //! in the words of [`wire`].
 //!
 //! ```
-//! use std::time::Duration;
 //! use kazoe_common::census::{Campaign, Cut, Outcome, Tally};
 //! use kazoe_common::game::Variant;
 //! use kazoe_coordinator::leasing::Verdict;
-//! use kazoe_coordinator::ledger::{Delivery, Ledger, Service, SqliteLedger, Submission, Submitted, Who};
+//! use kazoe_coordinator::ledger::{Delivery, Ledger, Service, LocalStore, Submission, Submitted, Who};
 //!
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let path = folder.path().join("kazoe.db");
 //! # let rt = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
 //! # rt.block_on(async {
-//! let ledger = SqliteLedger::open(&path).await?;
+//! let ledger = LocalStore::open(&path).await?;
 //! let submission = Submission {
 //!     campaign: Campaign::new(&Variant::MINISHOGI, 1),
 //!     cut: Cut::new(10_000, 1).unwrap(),
@@ -34,19 +33,19 @@
 //!     build: "doctest".to_owned(),
 //!     operator: true,
 //! };
-//! let lease = ledger.claim(&campaign.id, &who, 1, Duration::from_secs(60)).await?.unwrap();
-//! let lent = lease.segments[0];
+//! let [missing] = &ledger.missing(&campaign.id).await?[..] else { unreachable!() };
+//! let segment = missing.start;
+//! let samples = campaign.cut.samples_of(segment);
 //! let mut tally = Tally::default();
-//! tally.cells.insert(Outcome::Mirrored as u32, lent.samples);
+//! tally.cells.insert(Outcome::Mirrored as u32, samples);
 //! let delivery = Delivery {
-//!     segment: lent.segment,
-//!     samples: lent.samples,
+//!     segment,
+//!     samples,
 //!     tally,
 //!     witnesses: Vec::new(),
 //!     cpu: None,
 //! };
-//! assert_eq!(ledger.deliver(lease.token, &[delivery]).await?, [Verdict::Accepted]);
-//! ledger.end(lease.token).await?;
+//! assert_eq!(ledger.import(&campaign.id, &who, &[delivery]).await?, [Verdict::Accepted]);
 //! assert_eq!(ledger.snapshot(&campaign.id).await?.prefix.samples, 4096);
 //! ledger.close().await?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use kazoe_common::census::{Counter, Cut, Segment};
 use kazoe_common::estimate::numerals::grouped;
-use kazoe_coordinator::ledger::{CampaignRecord, Ledger, SqliteLedger};
+use kazoe_coordinator::ledger::{CampaignRecord, Ledger, LocalStore, Snapshot};
 use kazoe_coordinator::ledger_file::{
     Exported, Header, ImportError, check_self_tests, export_to_path, import as take_in,
 };
@@ -173,7 +173,7 @@ impl Args {
 
     async fn work(
         &self,
-        ledger: &SqliteLedger,
+        ledger: &LocalStore,
         record: &CampaignRecord,
         counter: Arc<Counter>,
         segments: &Range<Segment>,
@@ -184,13 +184,13 @@ impl Args {
         rlimits::leave_cpu_time_to_stop(threads);
         let mut progress = Progress::new(samples(record.cut, segments), there.samples);
         progress.set_estimate(format!("campaign {}", record.id));
-        let told = |session: &Session| {
+        let told = |session: &Session, _: &Snapshot| {
             progress.set(there.samples + session.computed, session.rate);
         };
         let range = segments.clone();
-        let worked = local::compute(ledger, record, counter, range, threads, stop, told).await;
+        let worked = local::run(ledger, record, counter, range, threads, stop, told).await;
         progress.end();
-        let summary = worked.map_err(Stop::failed)?;
+        let (summary, _) = worked.map_err(Stop::failed)?;
         tell(format_args!(
             "{} computed in {} on {}.",
             counted(summary.progress.delivered, "sample"),
@@ -261,7 +261,7 @@ struct Part {
 }
 
 async fn part(
-    ledger: &SqliteLedger,
+    ledger: &LocalStore,
     record: &CampaignRecord,
     segments: &Range<Segment>,
 ) -> Result<Part, Stop> {
@@ -290,7 +290,7 @@ fn samples(cut: Cut, segments: &Range<Segment>) -> u64 {
 
 /// Takes in what an earlier run wrote, if it did.
 async fn take_up(
-    ledger: &SqliteLedger,
+    ledger: &LocalStore,
     record: &CampaignRecord,
     counter: &Counter,
     path: &Path,
@@ -320,7 +320,7 @@ async fn take_up(
 /// What is finished while the rest is computed: a ledger in a folder beside the file, or, for a pipe or a
 /// device, in the current folder.
 struct Unfinished {
-    ledger: SqliteLedger,
+    ledger: LocalStore,
     folder: PathBuf,
 }
 
@@ -335,7 +335,7 @@ impl Unfinished {
             }
             _ => {}
         }
-        let ledger = SqliteLedger::open(&folder.join("kazoe.db")).await;
+        let ledger = LocalStore::open(&folder.join("kazoe.db")).await;
         let ledger = ledger.map_err(Stop::failed)?;
         Ok(Unfinished { ledger, folder })
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap_complete::engine::ArgValueCompleter;
-use kazoe_coordinator::ledger::{CampaignRecord, SqliteLedger};
+use kazoe_coordinator::ledger::{CampaignRecord, LocalStore};
 use kazoe_coordinator::ledger_file::{ExportError, Exported, export, export_to_path};
 use kazoe_coordinator::output_file::{self, OutputFile};
 use serde_json::json;
@@ -61,7 +61,7 @@ impl Args {
         })
     }
 
-    async fn write(&self, ledger: &SqliteLedger, output: &mut Output) -> Result<(), Stop> {
+    async fn write(&self, ledger: &LocalStore, output: &mut Output) -> Result<(), Stop> {
         let record = store::find(ledger, self.campaign.as_deref()).await?;
         let id = &record.id;
         let path = self.path(&record);

@@ -200,13 +200,8 @@ impl Args {
                 "error: segment {segment} differs from the one that is there"
             ));
         }
-        let remedy = if self.place.office.is_named() {
-            "workers of a third owner settle that, or `kazoe resolve`"
-        } else {
-            "`kazoe run` settles that by computing again"
-        };
         tell(format_args!(
-            "error: disputed now: {}; {remedy}",
+            "error: disputed now: {}; workers of a third owner settle that, or `kazoe resolve`",
             counted(done.disputed.len() as u64, "segment")
         ));
         Ok(Ending::Failed)

@@ -7,10 +7,10 @@ use kazoe_common::census::{BLOCK, Campaign, Counter, Cut};
 use kazoe_common::estimate::numerals::grouped;
 use kazoe_common::game::Variant;
 use kazoe_common::population::Candidates;
-use kazoe_coordinator::ledger::{CampaignRecord, Ledger, Snapshot, SqliteLedger, Submitted};
+use kazoe_coordinator::ledger::{CampaignRecord, Ledger, LocalStore, Snapshot, Submitted};
 use kazoe_coordinator::progress::{self, took};
 use kazoe_worker::session::Progress as Session;
-use kazoe_worker::stop::{Order, Stop as StopRequest};
+use kazoe_worker::stop::Stop as StopRequest;
 
 use crate::ending::{Ending, Stop};
 use crate::local::{self, SEGMENT_BLOCKS};
@@ -102,7 +102,7 @@ impl Args {
         let after = ledger.snapshot(&record.id).await.map_err(Stop::failed)?;
         if !after.is_complete() {
             ledger.close().await.map_err(Stop::failed)?;
-            return Ok(self.unfinished(&record, &after, stop.order()));
+            return Ok(self.unfinished(&record, &after));
         }
         let findings = Findings::gather(&ledger, record, &self.store).await?;
         // The report says where the campaign is stored.
@@ -119,7 +119,7 @@ impl Args {
     /// Submits, resumes or extends the campaign, and says which.
     async fn begin(
         &self,
-        ledger: &SqliteLedger,
+        ledger: &LocalStore,
         campaign: &Campaign,
         counter: &Counter,
     ) -> Result<(CampaignRecord, Snapshot), Stop> {
@@ -184,7 +184,7 @@ impl Args {
     /// Works until the campaign is complete or somebody wants a stop.
     async fn compute(
         &self,
-        ledger: &SqliteLedger,
+        ledger: &LocalStore,
         record: &CampaignRecord,
         before: &Snapshot,
         counter: Arc<Counter>,
@@ -207,7 +207,17 @@ impl Args {
             let begun = session.computed.saturating_sub(session.delivered);
             progress.set(at.accepted_samples + begun, session.rate);
         };
-        let worked = local::run(ledger, record, counter, threads, Arc::clone(stop), told).await;
+        let all = 0..record.cut.segments();
+        let worked = local::run(
+            ledger,
+            record,
+            counter,
+            all,
+            threads,
+            Arc::clone(stop),
+            told,
+        )
+        .await;
         progress.end();
         let (summary, _) = worked.map_err(Stop::failed)?;
         tell(format_args!(
@@ -220,17 +230,8 @@ impl Args {
     }
 
     /// Says how to go on.
-    fn unfinished(&self, record: &CampaignRecord, after: &Snapshot, order: Order) -> Ending {
+    fn unfinished(&self, record: &CampaignRecord, after: &Snapshot) -> Ending {
         let (there, wanted) = (grouped(after.accepted_samples), grouped(record.cut.samples));
-        if order == Order::Run {
-            tell(format_args!(
-                "error: {there} of {wanted} samples are there, and no more can be had now: \
-                 {} disputed, {} set aside.",
-                counted(after.counts.disputed, "segment"),
-                after.counts.set_aside
-            ));
-            return Ending::Failed;
-        }
         tell(format_args!(
             "Saved: {there} of {wanted} samples. To go on: {}",
             typed::run(&record.campaign, Some(record.cut.samples), &self.store)

@@ -1,13 +1,9 @@
-//! One machine and no network: a ledger and a worker in one process.
+//! One machine and no network: a local store and a worker in one process.
 //!
-//! [`begin`] submits, resumes or extends a campaign, [`run`] works on it until it is complete or told to
-//! stop, [`compute`] on a part of it, [`verify::Checker`] computes segments again and compares. They join
-//! the crates and decide nothing: what is lent and what counts the ledger says, when to claim and to hand
-//! in the worker's session.
+//! [`begin`] submits, resumes or extends a campaign. [`run`] counts its missing segments until all are there or
+//! it is stopped. [`verify::Checker`] computes segments again and compares.
 
-mod desk;
-mod handing_in;
-mod part;
+mod queue;
 pub(crate) mod verify;
 
 use std::cell::RefCell;
@@ -16,14 +12,14 @@ use std::sync::Arc;
 
 use kazoe_common::census::{Campaign, Counter, Cut, Segment};
 use kazoe_coordinator::ledger::{
-    CampaignRecord, Ledger, LedgerError, SelfTest, Service, Snapshot, Submission, Submitted, Who,
+    CampaignRecord, Ledger, LedgerError, LocalStore, SelfTest, Service, Snapshot, Submission,
+    Submitted, Who,
 };
 use kazoe_worker::proof;
 use kazoe_worker::session::{Pattern, Progress, SessionError, Summary, work};
 use kazoe_worker::stop::Stop;
 
-use desk::LedgerDesk;
-use part::PartDesk;
+use queue::Queue;
 
 #[cfg(test)]
 mod tests;
@@ -53,7 +49,7 @@ pub(crate) fn cores() -> usize {
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Who works here: the one who owns the ledger, and so settles its disputes.
+/// The author of what this process counts.
 pub(crate) fn who() -> Who {
     Who {
         owner: "local".to_owned(),
@@ -71,10 +67,9 @@ pub(crate) fn self_tests(counter: &Counter) -> Vec<SelfTest> {
         .collect()
 }
 
-/// Submits, resumes or extends a campaign. Leases that an earlier process left here go back at once:
-/// the ledger has one writer, so whoever held them is gone.
-pub(crate) async fn begin<L: Ledger>(
-    ledger: &L,
+/// Submits, resumes or extends a campaign.
+pub(crate) async fn begin(
+    store: &LocalStore,
     campaign: Campaign,
     cut: Cut,
     counter: &Counter,
@@ -86,42 +81,26 @@ pub(crate) async fn begin<L: Ledger>(
         build: build(),
         service: Service::default(),
     };
-    let begun = ledger.submit(&submission).await?;
-    ledger.forfeit(&who().worker).await?;
-    Ok(begun)
+    store.submit(&submission).await
 }
 
-/// Works on a campaign until there is nothing more to do or it is told to stop. `tell` hears several
-/// times a second how this session stands, and the ledger's last snapshot: of the campaign's samples
-/// `snapshot.accepted_samples + progress.computed - progress.delivered` are computed.
-pub(crate) async fn run<L: Ledger>(
-    ledger: &L,
-    campaign: &CampaignRecord,
-    counter: Arc<Counter>,
-    threads: usize,
-    stop: Arc<Stop>,
-    mut tell: impl FnMut(&Progress, &Snapshot),
-) -> Result<(Summary, Snapshot), SessionError<LedgerError>> {
-    let first = ledger.snapshot(&campaign.id).await;
-    let snapshot = RefCell::new(first.map_err(SessionError::Desk)?);
-    let mut desk = LedgerDesk::new(ledger, campaign, who(), counter, &snapshot);
-    let tell = |progress: &Progress| tell(progress, &snapshot.borrow());
-    let summary = work(&mut desk, Pattern::new(threads), stop, tell).await?;
-    let last = ledger.snapshot(&campaign.id).await;
-    Ok((summary, last.map_err(SessionError::Desk)?))
-}
-
-/// Computes those of a campaign's segments that the ledger has not yet, until all of the range are there
-/// or it is told to stop. Whatever is finished is in the ledger.
-pub(crate) async fn compute<L: Ledger>(
-    ledger: &L,
+/// Counts the segments of a range that the store does not have, until all are there or `stop` is requested.
+/// What is finished is saved. Several times a second `report` gets the session's progress and the store's last
+/// snapshot: `snapshot.accepted_samples + progress.computed - progress.delivered` samples are computed.
+pub(crate) async fn run(
+    store: &LocalStore,
     campaign: &CampaignRecord,
     counter: Arc<Counter>,
     segments: Range<Segment>,
     threads: usize,
     stop: Arc<Stop>,
-    tell: impl FnMut(&Progress),
-) -> Result<Summary, SessionError<LedgerError>> {
-    let mut desk = PartDesk::new(ledger, campaign, who(), counter, segments);
-    work(&mut desk, Pattern::new(threads), stop, tell).await
+    mut report: impl FnMut(&Progress, &Snapshot),
+) -> Result<(Summary, Snapshot), SessionError<LedgerError>> {
+    let first = store.snapshot(&campaign.id).await;
+    let snapshot = RefCell::new(first.map_err(SessionError::Desk)?);
+    let queue = Queue::new(store, campaign, counter, segments, &snapshot).await;
+    let mut queue = queue.map_err(SessionError::Desk)?;
+    let report = |progress: &Progress| report(progress, &snapshot.borrow());
+    let summary = work(&mut queue, Pattern::new(threads), stop, report).await?;
+    Ok((summary, snapshot.into_inner()))
 }

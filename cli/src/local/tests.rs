@@ -1,10 +1,11 @@
 //! Whole runs on a real ledger with the real census, small.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use kazoe_common::census::{BLOCK, Campaign, Counter, Cut, Outcome, Tally};
+use kazoe_common::census::{BLOCK, Campaign, Counter, Cut, Outcome, Segment, Tally};
 use kazoe_common::game::Variant;
-use kazoe_coordinator::ledger::{Delivery, Ledger, SqliteLedger, Submitted, Who};
+use kazoe_coordinator::ledger::{CampaignRecord, Delivery, Ledger, LocalStore, Submitted, Who};
 use kazoe_coordinator::ledger_file::{LedgerFile, export};
 use kazoe_worker::count::Count;
 use kazoe_worker::stop::Stop;
@@ -32,8 +33,12 @@ fn serial(census: &Counter, samples: u64) -> Tally {
     sum
 }
 
-async fn open(folder: &tempfile::TempDir) -> SqliteLedger {
-    SqliteLedger::open(&folder.path().join("kazoe.db"))
+fn all(campaign: &CampaignRecord) -> Range<Segment> {
+    0..campaign.cut.segments()
+}
+
+async fn open(folder: &tempfile::TempDir) -> LocalStore {
+    LocalStore::open(&folder.path().join("kazoe.db"))
         .await
         .unwrap()
 }
@@ -49,18 +54,19 @@ async fn stopped_resumed_and_extended_it_is_the_serial_run() {
     assert_eq!(how, Submitted::New);
     let stop = Arc::new(Stop::new());
     stop.request();
-    let (summary, snapshot) = run(&ledger, &campaign, census.clone(), 2, stop, |_, _| {})
-        .await
-        .unwrap();
+    let (summary, snapshot) = run(
+        &ledger,
+        &campaign,
+        census.clone(),
+        all(&campaign),
+        2,
+        stop,
+        |_, _| {},
+    )
+    .await
+    .unwrap();
     assert!(summary.stopped && !snapshot.is_complete());
 
-    // As after kill -9: a lease is left behind.
-    let hold = std::time::Duration::from_secs(3600);
-    ledger
-        .claim(&campaign.id, &who(), 2, hold)
-        .await
-        .unwrap()
-        .unwrap();
     ledger.close().await.unwrap();
     let ledger = open(&folder).await;
     for (samples, expected) in [
@@ -83,6 +89,7 @@ async fn stopped_resumed_and_extended_it_is_the_serial_run() {
             &ledger,
             &campaign,
             census.clone(),
+            all(&campaign),
             2,
             Arc::new(Stop::new()),
             tell,
@@ -91,13 +98,7 @@ async fn stopped_resumed_and_extended_it_is_the_serial_run() {
         .unwrap();
         assert!(snapshot.is_complete() && !summary.stopped && told > 0);
         assert_eq!(snapshot.prefix.tally, serial(&census, campaign.cut.samples));
-        assert!(
-            ledger
-                .check_invariants(&campaign.id)
-                .await
-                .unwrap()
-                .is_empty()
-        );
+        assert!(ledger.missing(&campaign.id).await.unwrap().is_empty());
     }
 }
 
@@ -125,9 +126,17 @@ async fn verification_finds_what_is_wrong_and_writes_nothing() {
     };
     ledger.import(&campaign.id, &other, &[wrong]).await.unwrap();
     let stop = || Arc::new(Stop::new());
-    run(&ledger, &campaign, census.clone(), 2, stop(), |_, _| {})
-        .await
-        .unwrap();
+    run(
+        &ledger,
+        &campaign,
+        census.clone(),
+        all(&campaign),
+        2,
+        stop(),
+        |_, _| {},
+    )
+    .await
+    .unwrap();
     let before = ledger.snapshot(&campaign.id).await.unwrap();
     assert!(before.is_complete());
 

@@ -17,7 +17,7 @@ use kazoe_common::census::{Campaign, Fingerprint, Witness};
 use kazoe_common::estimate::{AGREES_BELOW, Report, two_proportion_z};
 use kazoe_common::population::Candidates;
 use kazoe_coordinator::ledger::{
-    BuildShare, CampaignRecord, Ledger, OwnerShare, Pace, Snapshot, SqliteLedger,
+    BuildShare, CampaignRecord, Ledger, LocalStore, OwnerShare, Pace, Snapshot,
 };
 
 pub(crate) use machines::Machines;
@@ -84,7 +84,7 @@ impl Findings {
     /// # Errors
     /// If the ledger fails.
     pub(crate) async fn gather(
-        ledger: &SqliteLedger,
+        ledger: &LocalStore,
         record: CampaignRecord,
         store: &StoreArgs,
     ) -> Result<Self, Stop> {

@@ -3,8 +3,6 @@
 
 use std::process::Output;
 
-use kazoe_coordinator::ledger::Ledger;
-
 use crate::house::{House, Process, accepted, until};
 use crate::server::Server;
 

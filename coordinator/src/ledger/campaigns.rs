@@ -1,6 +1,8 @@
 //! Campaigns as the ledger keeps them.
 
-use kazoe_common::census::{Block, Campaign, Cut, Tally};
+use std::cmp::Ordering;
+
+use kazoe_common::census::{Block, Campaign, Cut, Segment, Tally};
 
 use super::LedgerError;
 use crate::leasing::Millis;
@@ -151,7 +153,7 @@ impl Submitted {
 }
 
 /// A build goes on with a campaign only if it computes the same self-tests, all of them.
-pub(super) fn compare_self_tests(
+fn compare_self_tests(
     campaign: &str,
     stored: &[SelfTest],
     computed: &[SelfTest],
@@ -173,4 +175,47 @@ pub(super) fn compare_self_tests(
             computed: of(computed, block),
         })
     })
+}
+
+/// What a submission does to a campaign that the ledger has.
+pub(super) enum Plan {
+    /// Nothing: the campaign stays as it is.
+    Keep(Submitted),
+    /// The campaign gets more samples.
+    Extend {
+        /// How many samples it had.
+        from: u64,
+        /// The cut last segment, which grows and is counted again, and the reason for the audit log.
+        recut: Option<(Segment, String)>,
+    },
+}
+
+/// Compares the self-tests, then the number of samples that is asked for with the one that is there. Segments
+/// never move; the last one grows if it was cut.
+pub(super) fn plan(
+    found: &CampaignRecord,
+    stored: &[SelfTest],
+    submission: &Submission,
+) -> Result<Plan, LedgerError> {
+    compare_self_tests(&found.id, stored, &submission.self_tests)?;
+    let (from, asked) = (found.cut.samples, submission.cut.samples);
+    match asked.cmp(&from) {
+        Ordering::Equal => return Ok(Plan::Keep(Submitted::Existing)),
+        Ordering::Less => return Ok(Plan::Keep(Submitted::Fewer { asked })),
+        Ordering::Greater => {}
+    }
+    let last = found.cut.segments() - 1;
+    let old = found.cut.samples_of(last);
+    let new = Cut {
+        samples: asked,
+        ..found.cut
+    }
+    .samples_of(last);
+    let recut = (old != new).then(|| {
+        let why = format!(
+            "extended from {from} to {asked} samples: the segment has {new} instead of {old}"
+        );
+        (last, why)
+    });
+    Ok(Plan::Extend { from, recut })
 }

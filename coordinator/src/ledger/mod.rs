@@ -1,35 +1,35 @@
 //! The ledger: every tally received, and which one is accepted for each segment.
 //!
-//! [`Ledger`] is the one door to it; [`SqliteLedger`] and [`PostgresLedger`] stand behind it. Each
-//! operation is one transaction: it happens wholly or not at all, and when it has returned it survives
-//! the process, the machine and `kill -9` (invariant I5). All of them may be sent again when it is
-//! unknown whether they happened: a tally that is in the log already under the same token does not enter
-//! it again.
+//! [`LocalStore`] is the SQLite file of one process that counts on one machine. [`PostgresLedger`] is the
+//! database of a cluster; it has leases, workers, credentials, audits and disputes besides. [`Ledger`] is
+//! what both do. Each operation is one transaction: it happens wholly or not at all, and when it has
+//! returned it survives the process, the machine and `kill -9` (invariant I5). A caller that does not know
+//! whether an operation happened repeats it: the log takes a tally once.
 
 mod campaigns;
 mod disagreement;
 mod foreign;
 mod lease;
+mod local;
 mod migration;
 mod postgres;
 mod registry;
 mod rows;
 mod snapshot;
-mod sqlite;
 mod storage;
 
 use std::fmt;
 use std::future::Future;
 use std::ops::Range;
-use std::time::Duration;
 
 use kazoe_common::census::{Block, Segment, Tally, TallyError, Witness};
 
-use crate::leasing::{Millis, Verdict};
+use crate::leasing::Verdict;
 
 pub use campaigns::{CampaignRecord, Pace, SelfTest, Service, Submission, Submitted};
 pub use foreign::{ForeignCampaign, Listed};
 pub use lease::{Delivery, Lease, Lent, Token, TokenError, Who};
+pub use local::{LocalStore, OpenError, WholeImport};
 pub(crate) use postgres::{CLAIMING, CONNECTIONS, KEEPING, Probe, TELLING};
 pub use postgres::{ConnectError, LongReader, PostgresLedger};
 pub use registry::{
@@ -40,10 +40,9 @@ pub use registry::{
 pub use snapshot::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, Counts, LogEntry, OwnerShare, Prefix, Snapshot,
 };
-pub use sqlite::{OpenError, SqliteLedger, WholeImport};
 pub use storage::{Place, StorageError, StorageFault};
 
-/// What a ledger does, whatever database it lives in. Campaigns are named by
+/// What a ledger does in either database. Campaigns are named by
 /// [`Campaign::id`](kazoe_common::census::Campaign::id).
 pub trait Ledger: Send + Sync {
     /// Submits, resumes or extends a campaign. The campaign's cut last segment is retracted when more
@@ -89,103 +88,20 @@ pub trait Ledger: Send + Sync {
         id: &str,
     ) -> impl Future<Output = Result<Vec<SelfTest>, LedgerError>> + Send;
 
-    /// Lends at most `want` segments until `hold` from now; `None` if there is nothing to lend to this
-    /// owner now, or the campaign is paused or cancelled.
+    /// Takes tallies that were computed without a lease: each fills its empty segment, or is compared with
+    /// the tally that fills it. Takes all of them or none.
     ///
     /// # Errors
-    /// [`LedgerError::UnknownCampaign`].
-    fn claim(
-        &self,
-        id: &str,
-        who: &Who,
-        want: u32,
-        hold: Duration,
-    ) -> impl Future<Output = Result<Option<Lease>, LedgerError>> + Send;
-
-    /// Takes tallies under a token, live, expired or ended, and tells what each of them is. All are
-    /// taken, or none.
-    ///
-    /// # Errors
-    /// [`LedgerError::NotHeld`] if there never was such a token, [`LedgerError::NotLent`] for a segment
-    /// that it did not lend, [`LedgerError::Samples`], [`LedgerError::Tally`] and [`LedgerError::Witness`]
-    /// for what cannot be.
-    fn deliver(
-        &self,
-        token: Token,
-        deliveries: &[Delivery],
-    ) -> impl Future<Output = Result<Vec<Verdict>, LedgerError>> + Send;
-
-    /// Moves the deadline of a lease to `hold` from now and returns it.
-    ///
-    /// # Errors
-    /// [`LedgerError::NotHeld`] if the token's lease has ended.
-    fn extend(
-        &self,
-        token: Token,
-        hold: Duration,
-    ) -> impl Future<Output = Result<Millis, LedgerError>> + Send;
-
-    /// Ends a lease; what it still lends goes back. Returns how many segments that is.
-    ///
-    /// # Errors
-    /// [`LedgerError::NotHeld`] if the token's lease has ended.
-    fn end(&self, token: Token) -> impl Future<Output = Result<u64, LedgerError>> + Send;
-
-    /// Ends all leases of a worker that is known to be gone. Returns how many segments go back.
-    ///
-    /// # Errors
-    /// [`LedgerError::Storage`].
-    fn forfeit(&self, worker: &str) -> impl Future<Output = Result<u64, LedgerError>> + Send;
-
-    /// Takes tallies that were computed elsewhere without a lease; they fill empty segments and are
-    /// compared with the others. All are taken, or none.
-    ///
-    /// # Errors
-    /// [`LedgerError::NotLent`] for a segment that the campaign does not have, [`LedgerError::Samples`],
-    /// [`LedgerError::Tally`] and [`LedgerError::Witness`] for what cannot be.
+    /// [`LedgerError::NotLent`] for a segment that the campaign does not have; [`LedgerError::Samples`],
+    /// [`LedgerError::Tally`] and [`LedgerError::Witness`] for an impossible tally;
+    /// [`LedgerError::Differs`] from a [`LocalStore`] for a tally that differs from the stored one, which
+    /// opens a dispute in a [`PostgresLedger`].
     fn import(
         &self,
         id: &str,
         who: &Who,
         deliveries: &[Delivery],
     ) -> impl Future<Output = Result<Vec<Verdict>, LedgerError>> + Send;
-
-    /// Takes the accepted tally of a segment back; it is to be computed again. Returns false if it has
-    /// none.
-    ///
-    /// # Errors
-    /// [`LedgerError::UnknownCampaign`].
-    fn retract(
-        &self,
-        id: &str,
-        segment: Segment,
-        actor: &str,
-        why: &str,
-    ) -> impl Future<Output = Result<bool, LedgerError>> + Send;
-
-    /// Sets a segment aside that has no accepted tally: it is lent no more and counts wholly as
-    /// undecided. Returns false if it has one or is set aside already.
-    ///
-    /// # Errors
-    /// [`LedgerError::UnknownCampaign`].
-    fn set_aside(
-        &self,
-        id: &str,
-        segment: Segment,
-        actor: &str,
-        why: &str,
-    ) -> impl Future<Output = Result<bool, LedgerError>> + Send;
-
-    /// Brings a segment back that was set aside. Returns false if it is not.
-    ///
-    /// # Errors
-    /// [`LedgerError::UnknownCampaign`].
-    fn retry(
-        &self,
-        id: &str,
-        segment: Segment,
-        actor: &str,
-    ) -> impl Future<Output = Result<bool, LedgerError>> + Send;
 
     /// The campaign at this moment.
     ///
@@ -238,33 +154,6 @@ pub trait Ledger: Send + Sync {
         id: &str,
         segment: Segment,
     ) -> impl Future<Output = Result<Vec<LogEntry>, LedgerError>> + Send;
-
-    /// The disputed segments, in order.
-    ///
-    /// # Errors
-    /// [`LedgerError::UnknownCampaign`].
-    fn disputed(&self, id: &str) -> impl Future<Output = Result<Vec<Segment>, LedgerError>> + Send;
-
-    /// The first `limit` lines of a campaign's audit log after the line `after`.
-    ///
-    /// # Errors
-    /// [`LedgerError::UnknownCampaign`].
-    fn audit_log(
-        &self,
-        id: &str,
-        after: i64,
-        limit: u32,
-    ) -> impl Future<Output = Result<Vec<AuditEntry>, LedgerError>> + Send;
-
-    /// Checks the invariants I1, I2, I3 and I6 of a campaign on the rows themselves; none is broken if
-    /// the answer is empty.
-    ///
-    /// # Errors
-    /// [`LedgerError::UnknownCampaign`].
-    fn check_invariants(
-        &self,
-        id: &str,
-    ) -> impl Future<Output = Result<Vec<Breach>, LedgerError>> + Send;
 }
 
 /// Why a ledger did not do what it was asked. Nothing changed then.
@@ -308,6 +197,17 @@ pub enum LedgerError {
         segment: Segment,
         /// The first identity that fails.
         broken: TallyError,
+    },
+    /// A tally that differs from the accepted one of its segment, in a store that has no disputes.
+    Differs {
+        /// The campaign's id.
+        campaign: String,
+        /// Its segment.
+        segment: Segment,
+        /// The accepted tally.
+        stored: Box<Tally>,
+        /// The tally that arrived.
+        arrived: Box<Tally>,
     },
     /// A witness that cannot be one of its segment's.
     Witness {
@@ -400,6 +300,19 @@ impl fmt::Display for LedgerError {
             LedgerError::Tally { segment, broken } => {
                 write!(f, "the tally of segment {segment} cannot be: {broken}")
             }
+            LedgerError::Differs {
+                campaign,
+                segment,
+                stored,
+                arrived,
+            } => write!(
+                f,
+                "two tallies of segment {segment} of campaign {campaign} differ: stored is [{}], and [{}] \
+                 arrived; one of the two computations is wrong, and `kazoe verify` of the database and of the \
+                 file finds which",
+                crate::tally_text::write(stored),
+                crate::tally_text::write(arrived)
+            ),
             LedgerError::Witness { segment, index } => {
                 write!(f, "sample {index} cannot be a witness of segment {segment}")
             }

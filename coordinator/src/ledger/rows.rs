@@ -10,8 +10,11 @@ use kazoe_common::census::{
 use kazoe_common::game::Variant;
 
 use super::foreign::printable;
-use super::{CampaignRecord, Counts, ForeignCampaign, LedgerError, Listed, Pace, Prefix, SelfTest};
-use crate::leasing::Millis;
+use super::{
+    BuildShare, CampaignRecord, Counts, ForeignCampaign, LedgerError, Listed, LogEntry, Pace,
+    Prefix, SelfTest,
+};
+use crate::leasing::{Millis, Verdict};
 use crate::tally_text;
 
 /// What goes wrong inside a transaction: an answer of the ledger's, or the database itself.
@@ -265,6 +268,37 @@ pub(super) fn witness((sample, depth, length, expansions): WitnessRow) -> Result
             expansions: small(expansions)?,
         },
         _ => return Err(LedgerError::Row(format!("witness {index}")).into()),
+    })
+}
+
+/// What a build contributed: build, segments, first and last arrival.
+pub(super) type BuildRow = (String, i64, i64, i64);
+
+pub(super) fn build_share(
+    (build, segments, first_at, last_at): BuildRow,
+) -> Result<BuildShare, Failure> {
+    Ok(BuildShare {
+        build,
+        segments: from_row(segments)?,
+        first_at,
+        last_at,
+    })
+}
+
+/// A row of `results`: verdict, owner, worker, `received_at`.
+pub(super) type LogRow = (String, String, String, i64);
+
+pub(super) fn log_entry(
+    segment: Segment,
+    (verdict, owner, worker, received_at): LogRow,
+) -> Result<LogEntry, Failure> {
+    Ok(LogEntry {
+        segment,
+        verdict: Verdict::by_name(&verdict)
+            .ok_or_else(|| LedgerError::Row(format!("verdict `{verdict}`")))?,
+        owner,
+        worker,
+        received_at,
     })
 }
 

@@ -8,7 +8,7 @@ use kazoe_common::census::Segment;
 use super::{FileError, Header, LedgerFile};
 use crate::leasing::Verdict;
 use crate::ledger::{
-    CampaignRecord, Delivery, LedgerError, SelfTest, Service, SqliteLedger, Submission, Submitted,
+    CampaignRecord, Delivery, LedgerError, LocalStore, SelfTest, Service, Submission, Submitted,
     Who, WholeImport,
 };
 
@@ -78,7 +78,7 @@ impl Imported {
 /// # Errors
 /// What the file or the ledger says, or [`ImportError::Interrupted`]; the ledger is as it was before.
 pub async fn import<R: BufRead>(
-    ledger: &SqliteLedger,
+    ledger: &LocalStore,
     who: &Who,
     file: LedgerFile<R>,
     self_tests: Vec<SelfTest>,

@@ -11,6 +11,7 @@ pub(super) fn status(error: &LedgerError) -> Status {
         LedgerError::UnknownCampaign(_) | LedgerError::NotHeld(_) => Status::not_found(words),
         LedgerError::SelfTest { .. }
         | LedgerError::MadeUp(_)
+        | LedgerError::Differs { .. }
         | LedgerError::Foreign(_)
         | LedgerError::Row(_)
         | LedgerError::Complete(_)

@@ -26,7 +26,7 @@ use super::turned_away::count;
 use super::{Coordinator, chance};
 use crate::leasing::{self, Millis};
 use crate::ledger::{
-    self, AskingWorker, Ledger, LedgerError, Market, NewWorker, Queued, Role, Who, WorkerRecord,
+    self, AskingWorker, LedgerError, Market, NewWorker, Queued, Role, Who, WorkerRecord,
 };
 use crate::tally_text;
 use crate::wire;

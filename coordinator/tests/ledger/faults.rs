@@ -3,18 +3,15 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
+use kazoe_coordinator::leasing::Verdict;
 use kazoe_coordinator::ledger::{
-    Counts, Delivery, Ledger, LedgerError, OpenError, SqliteLedger, StorageFault,
+    Counts, Delivery, Ledger, LedgerError, LocalStore, OpenError, StorageFault,
 };
 use sqlx::{Connection, SqliteConnection};
 
-use crate::conformance::BREACHES;
-use crate::made_up::{assert_sound, deliveries, delivery, operator, owner, submission, tally};
-use crate::sqlite::fresh;
-
-const LONG: Duration = Duration::from_secs(3600);
+use crate::local_store::{fresh, missing};
+use crate::made_up::{assert_sound, delivery, operator, owner, submission, tally};
 
 async fn raw(path: &Path) -> SqliteConnection {
     let url = format!("sqlite://{}", path.display());
@@ -22,7 +19,7 @@ async fn raw(path: &Path) -> SqliteConnection {
 }
 
 async fn refusal(path: &Path) -> OpenError {
-    match SqliteLedger::open(path).await {
+    match LocalStore::open(path).await {
         Ok(_) => panic!("{} was opened", path.display()),
         Err(error) => error,
     }
@@ -30,7 +27,7 @@ async fn refusal(path: &Path) -> OpenError {
 
 /// Some segments, closed, with everything in the one file.
 async fn a_written_file(path: &Path) {
-    let ledger = SqliteLedger::open(path).await.unwrap();
+    let ledger = LocalStore::open(path).await.unwrap();
     let (campaign, _) = ledger.submit(&submission(1, 200 * 4096)).await.unwrap();
     let all: Vec<Delivery> = (0..150).map(|segment| delivery(segment, 4096)).collect();
     ledger
@@ -52,32 +49,26 @@ async fn a_second_writer_is_refused_and_readers_are_not() {
     );
     assert!(error.to_string().contains("another kazoe"), "{error}");
 
-    let earlier = SqliteLedger::open_reader(&path).await.unwrap();
+    let earlier = LocalStore::open_reader(&path).await.unwrap();
     let before = ledger.snapshot(&campaign.id).await.unwrap();
-    let lease = ledger
-        .claim(&campaign.id, &owner("a"), 3, LONG)
-        .await
-        .unwrap()
-        .unwrap();
-    ledger
-        .deliver(lease.token, &deliveries(&lease))
-        .await
-        .unwrap();
+    let first = [0, 1, 2].map(|segment| delivery(segment, 4096));
+    let who = owner("a");
+    ledger.import(&campaign.id, &who, &first).await.unwrap();
     // A reader sees the ledger as it was when it opened the file.
     assert_eq!(earlier.snapshot(&campaign.id).await.unwrap(), before);
-    let reader = SqliteLedger::open_reader(&path).await.unwrap();
+    let reader = LocalStore::open_reader(&path).await.unwrap();
     assert_eq!(
         reader.snapshot(&campaign.id).await.unwrap(),
         ledger.snapshot(&campaign.id).await.unwrap()
     );
-    let written = reader.forfeit("a-1").await.unwrap_err();
+    let written = reader.submit(&submission(2, 1)).await.unwrap_err();
     assert!(
         matches!(&written, LedgerError::Storage(error) if error.fault == StorageFault::ReadOnly),
         "{written:?}"
     );
     reader.close().await.unwrap();
     ledger.close().await.unwrap();
-    let ledger = SqliteLedger::open(&path).await.unwrap();
+    let ledger = LocalStore::open(&path).await.unwrap();
     assert_sound(&ledger, &campaign).await;
 }
 
@@ -103,7 +94,7 @@ async fn files_of_others_stay_as_they_are() {
     for name in ["note.txt", "short", "other.sqlite"] {
         let before = std::fs::read(path(name)).unwrap();
         let error = refusal(&path(name)).await;
-        let reading = SqliteLedger::open_reader(&path(name)).await.unwrap_err();
+        let reading = LocalStore::open_reader(&path(name)).await.unwrap_err();
         for error in [error, reading] {
             let expected = match name {
                 "other.sqlite" => matches!(error, OpenError::Foreign(_)),
@@ -133,13 +124,13 @@ async fn what_is_no_file_is_told() {
     assert!(matches!(error, OpenError::NoFile { .. }), "{error:?}");
     let error = refusal(&folder.path().join("nowhere/kazoe.db")).await;
     assert!(matches!(error, OpenError::Unreachable { .. }), "{error:?}");
-    let missing = SqliteLedger::open_reader(&folder.path().join("kazoe.db")).await;
+    let missing = LocalStore::open_reader(&folder.path().join("kazoe.db")).await;
     assert!(matches!(missing, Err(OpenError::Missing(_))));
 
     // An empty file becomes a ledger.
     let empty = folder.path().join("empty.db");
     std::fs::write(&empty, "").unwrap();
-    let ledger = SqliteLedger::open(&empty).await.unwrap();
+    let ledger = LocalStore::open(&empty).await.unwrap();
     ledger.submit(&submission(1, 1)).await.unwrap();
 }
 
@@ -165,7 +156,7 @@ async fn a_later_schema_is_left_alone() {
         ),
         "{error:?}"
     );
-    let reading = SqliteLedger::open_reader(&path).await.unwrap_err();
+    let reading = LocalStore::open_reader(&path).await.unwrap_err();
     assert!(matches!(reading, OpenError::Newer { .. }), "{reading:?}");
 }
 
@@ -204,25 +195,20 @@ async fn a_locked_file_is_told_and_works_again() {
     let path = folder.path().join("kazoe.db");
     a_written_file(&path).await;
     let mut other = raw(&path).await;
-    let ledger = SqliteLedger::open(&path).await.unwrap();
+    let ledger = LocalStore::open(&path).await.unwrap();
     let id = submission(1, 1).campaign.id();
     sqlx::query("BEGIN IMMEDIATE")
         .execute(&mut other)
         .await
         .unwrap();
-    let busy = ledger.claim(&id, &owner("a"), 1, LONG).await.unwrap_err();
+    let next = [delivery(150, 4096)];
+    let busy = ledger.import(&id, &owner("a"), &next).await.unwrap_err();
     assert!(
         matches!(&busy, LedgerError::Storage(error) if error.fault == StorageFault::Busy),
         "{busy:?}"
     );
     sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
-    assert!(
-        ledger
-            .claim(&id, &owner("a"), 1, LONG)
-            .await
-            .unwrap()
-            .is_some()
-    );
+    ledger.import(&id, &owner("a"), &next).await.unwrap();
     let campaign = ledger.campaign(&id).await.unwrap();
     assert_sound(&ledger, &campaign).await;
 }
@@ -260,34 +246,6 @@ async fn the_log_is_append_only_and_accepted_has_one_row_a_segment() {
 }
 
 #[tokio::test]
-async fn the_audit_sees_each_broken_invariant() {
-    for (invariant, statement) in BREACHES {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("kazoe.db");
-        a_written_file(&path).await;
-        let mut conn = raw(&path).await;
-        sqlx::query("UPDATE campaigns SET frontier = 150")
-            .execute(&mut conn)
-            .await
-            .unwrap();
-        let id = submission(1, 1).campaign.id();
-        let reader = SqliteLedger::open_reader(&path).await.unwrap();
-        assert!(reader.check_invariants(&id).await.unwrap().is_empty());
-        sqlx::query("PRAGMA foreign_keys = OFF")
-            .execute(&mut conn)
-            .await
-            .unwrap();
-        sqlx::query(statement).execute(&mut conn).await.unwrap();
-        let reader = SqliteLedger::open_reader(&path).await.unwrap();
-        let breaches = reader.check_invariants(&id).await.unwrap();
-        assert!(
-            breaches.iter().any(|breach| breach.invariant == invariant),
-            "{statement}: {breaches:?}"
-        );
-    }
-}
-
-#[tokio::test]
 async fn the_first_release_s_file_is_read_and_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kazoe.db");
@@ -299,13 +257,13 @@ async fn the_first_release_s_file_is_read_and_goes_on() {
         .unwrap();
     conn.close().await.unwrap();
     // As it is, by somebody who only reads: nobody said then how long anything took.
-    let reader = SqliteLedger::open_reader(&path).await.unwrap();
+    let reader = LocalStore::open_reader(&path).await.unwrap();
     let owners = reader.owners(&submission(1, 1).campaign.id()).await;
     let owners = owners.unwrap();
     assert!(owners.iter().all(|one| one.estimated == one.segments));
     assert!(owners.iter().any(|one| one.core_seconds.is_none()));
     reader.close().await.unwrap();
-    let ledger = SqliteLedger::open(&path).await.unwrap();
+    let ledger = LocalStore::open(&path).await.unwrap();
     let campaigns = ledger.campaigns().await.unwrap();
     let campaign = &campaigns[0];
     let id = &campaign.id;
@@ -314,49 +272,51 @@ async fn the_first_release_s_file_is_read_and_goes_on() {
         ledger.self_tests(id).await.unwrap(),
         submission(1, 1).self_tests
     );
+    // Segments 0 and 1 are accepted. The file has a live lease of 2, 3 set aside, 4 disputed and 5 retracted:
+    // all of them are counted again.
     let snapshot = ledger.snapshot(id).await.unwrap();
-    assert_eq!(
-        snapshot.counts,
-        Counts {
-            accepted: 2,
-            disputed: 1,
-            set_aside: 1,
-            leased: 1,
-            returned: 0,
-            retracted: 1,
-            unleased: 2,
-        }
-    );
+    let counts = Counts {
+        accepted: 2,
+        unleased: 6,
+        ..Counts::default()
+    };
+    assert_eq!(snapshot.counts, counts);
     assert_eq!((snapshot.prefix.segments, snapshot.audited), (2, 1));
+    assert_eq!(missing(&ledger, id).await, "[2..8]");
     assert_sound(&ledger, campaign).await;
-    let log = ledger.audit_log(id, 0, 10).await.unwrap();
-    let actions: Vec<&str> = log.iter().map(|entry| entry.action.as_str()).collect();
-    assert_eq!(actions, ["settle", "set_aside", "recut"]);
+    // The log keeps what arrived, in whatever dispute.
+    let log = ledger.log(id, 4).await.unwrap();
+    let entries = log.iter().map(|entry| (&*entry.owner, entry.verdict));
+    let entries: Vec<_> = entries.collect();
+    assert_eq!(
+        entries,
+        [("b", Verdict::Accepted), ("c", Verdict::Disputed)]
+    );
 
-    ledger.forfeit("a-1").await.unwrap();
-    ledger.retry(id, 3, "op").await.unwrap();
-    while let Some(lease) = ledger.claim(id, &operator(), 3, LONG).await.unwrap() {
-        ledger
-            .deliver(lease.token, &deliveries(&lease))
-            .await
-            .unwrap();
-    }
+    let rest: Vec<Delivery> = (2..8).map(|segment| delivery(segment, 4096)).collect();
+    ledger.import(id, &operator(), &rest).await.unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
     assert_sound(&ledger, campaign).await;
+    ledger.close().await.unwrap();
+    let mut conn = raw(&path).await;
+    let broken = sqlx::query("PRAGMA foreign_key_check");
+    assert!(broken.fetch_all(&mut conn).await.unwrap().is_empty());
+    let actions = sqlx::query_scalar::<_, String>("SELECT action FROM audit_log ORDER BY id");
+    let actions = actions.fetch_all(&mut conn).await.unwrap();
+    assert_eq!(actions, ["settle", "set_aside", "recut"]);
 }
 
 /// The other process of the test below: says each acknowledged segment, until it is killed.
 async fn deliver_until_killed(path: &Path) {
-    let ledger = SqliteLedger::open(path).await.unwrap();
+    let ledger = LocalStore::open(path).await.unwrap();
     let id = submission(1, 1).campaign.id();
     let mut out = std::io::stdout();
-    while let Some(lease) = ledger.claim(&id, &owner("a"), 5, LONG).await.unwrap() {
-        for delivery in deliveries(&lease) {
-            let segment = delivery.segment;
-            ledger.deliver(lease.token, &[delivery]).await.unwrap();
-            writeln!(out, "\nacknowledged {segment}").unwrap();
-            out.flush().unwrap();
-        }
+    let missing = ledger.missing(&id).await.unwrap();
+    for segment in missing.into_iter().flatten() {
+        let next = [delivery(segment, 4096)];
+        ledger.import(&id, &owner("a"), &next).await.unwrap();
+        writeln!(out, "\nacknowledged {segment}").unwrap();
+        out.flush().unwrap();
     }
     writeln!(out, "\ndone").unwrap();
 }
@@ -370,7 +330,7 @@ async fn what_was_acknowledged_survives_kill_9() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kazoe.db");
-    let ledger = SqliteLedger::open(&path).await.unwrap();
+    let ledger = LocalStore::open(&path).await.unwrap();
     let (campaign, _) = ledger.submit(&submission(1, 120 * 4096)).await.unwrap();
     ledger.close().await.unwrap();
     let mut acknowledged = Vec::new();
@@ -392,30 +352,21 @@ async fn what_was_acknowledged_survives_kill_9() {
         child.wait().unwrap();
         assert_eq!(acknowledged.len(), before + patience);
 
-        let ledger = SqliteLedger::open(&path).await.unwrap();
+        let ledger = LocalStore::open(&path).await.unwrap();
         assert_sound(&ledger, &campaign).await;
         let kept = ledger.segments(&campaign.id, 0, 1_000).await.unwrap();
         for &segment in &acknowledged {
             let found = kept.iter().find(|kept| kept.segment == segment);
             assert_eq!(found.unwrap().tally, tally(segment, 4096), "I5");
         }
-        // One writer: whoever held leases here is gone, and nothing waits for a deadline.
-        ledger.forfeit("a-1").await.unwrap();
-        assert_eq!(
-            ledger.snapshot(&campaign.id).await.unwrap().counts.leased,
-            0
-        );
         assert_sound(&ledger, &campaign).await;
         ledger.close().await.unwrap();
     }
-    let ledger = SqliteLedger::open(&path).await.unwrap();
+    let ledger = LocalStore::open(&path).await.unwrap();
     let id = &campaign.id;
-    while let Some(lease) = ledger.claim(id, &owner("a"), 50, LONG).await.unwrap() {
-        ledger
-            .deliver(lease.token, &deliveries(&lease))
-            .await
-            .unwrap();
-    }
+    let missing = ledger.missing(id).await.unwrap().into_iter().flatten();
+    let rest: Vec<Delivery> = missing.map(|segment| delivery(segment, 4096)).collect();
+    ledger.import(id, &owner("a"), &rest).await.unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
     assert_sound(&ledger, &campaign).await;
 }

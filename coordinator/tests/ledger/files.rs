@@ -1,28 +1,25 @@
 //! `NAME.ledger.tsv`: what goes out comes back in, and what is wrong is told by line and field.
 
 use std::io;
-use std::time::Duration;
 
 use kazoe_common::census::{Fingerprint, Segment, Witness};
 use kazoe_coordinator::ledger::{
-    AcceptedSegment, CampaignRecord, Ledger, SqliteLedger, Submitted, Who,
+    AcceptedSegment, CampaignRecord, Ledger, LedgerError, LocalStore, Submitted, Who,
 };
 use kazoe_coordinator::ledger_file::{
     self, ExportError, FileError, ImportError, Imported, LedgerFile, Step, export, export_to_path,
 };
 
-use crate::made_up::{
-    assert_sound, deliveries, delivery, operator, owner, submission, wrong_delivery,
-};
-use crate::sqlite::fresh;
+use crate::local_store::fresh;
+use crate::made_up::{assert_sound, delivery, operator, owner, submission, wrong_delivery};
 
 /// Imports a text for the owner `c`.
-async fn import(ledger: &SqliteLedger, text: &str) -> Result<Imported, ImportError> {
+async fn import(ledger: &LocalStore, text: &str) -> Result<Imported, ImportError> {
     import_while(ledger, text, |_| true).await
 }
 
 async fn import_while(
-    ledger: &SqliteLedger,
+    ledger: &LocalStore,
     text: &str,
     go_on: impl FnMut(Step) -> bool,
 ) -> Result<Imported, ImportError> {
@@ -33,8 +30,8 @@ async fn import_while(
 
 const SAMPLES: u64 = 700 * 4096 + 9;
 
-/// A campaign with gaps, two builds and a disputed segment, 3.
-async fn fill(ledger: &SqliteLedger) -> CampaignRecord {
+/// A campaign with gaps, 3 and 4, and two builds.
+async fn fill(ledger: &LocalStore) -> CampaignRecord {
     let mut submission = submission(1, SAMPLES);
     submission.campaign.cap = Some(5);
     let (campaign, _) = ledger.submit(&submission).await.unwrap();
@@ -43,7 +40,7 @@ async fn fill(ledger: &SqliteLedger) -> CampaignRecord {
         ..owner("b")
     };
     for (who, segments) in [
-        (&owner("a"), vec![0, 1, 2, 3, 5]),
+        (&owner("a"), vec![0, 1, 2, 5]),
         (&later, (6..700).collect()),
         (&owner("a"), vec![700]),
     ] {
@@ -53,21 +50,17 @@ async fn fill(ledger: &SqliteLedger) -> CampaignRecord {
             .collect();
         ledger.import(&campaign.id, who, &all).await.unwrap();
     }
-    ledger
-        .import(&campaign.id, &later, &[wrong_delivery(3, 4096)])
-        .await
-        .unwrap();
     campaign
 }
 
-async fn text_of(ledger: &SqliteLedger, campaign: &CampaignRecord) -> String {
+async fn text_of(ledger: &LocalStore, campaign: &CampaignRecord) -> String {
     let mut text = Vec::new();
     export(ledger, &campaign.id, &mut text).await.unwrap();
     String::from_utf8(text).unwrap()
 }
 
 /// What a recheck needs of each segment.
-async fn content(ledger: &SqliteLedger, id: &str) -> (Vec<AcceptedSegment>, Vec<Witness>) {
+async fn content(ledger: &LocalStore, id: &str) -> (Vec<AcceptedSegment>, Vec<Witness>) {
     let mut segments = ledger.segments(id, 0, 1_000).await.unwrap();
     segments.retain(|segment| !segment.disputed);
     for segment in &mut segments {
@@ -128,16 +121,39 @@ async fn a_round_trip_loses_nothing() {
     assert_eq!((home.accepted, home.audited), (0, 699));
 
     // The rest can be computed here.
-    let hold = Duration::from_secs(60);
     let id = &campaign.id;
-    while let Some(lease) = other.claim(id, &operator(), 100, hold).await.unwrap() {
-        other
-            .deliver(lease.token, &deliveries(&lease))
-            .await
-            .unwrap();
-    }
+    let rest = [3, 4].map(|segment| delivery(segment, 4096));
+    other.import(id, &operator(), &rest).await.unwrap();
     assert!(other.snapshot(id).await.unwrap().is_complete());
     assert_sound(&other, &done.campaign).await;
+}
+
+#[tokio::test]
+async fn a_file_with_a_segment_that_differs_changes_nothing() {
+    let (_folder, ledger) = fresh().await;
+    let campaign = fill(&ledger).await;
+    let text = text_of(&ledger, &campaign).await;
+    let (_other_folder, other) = fresh().await;
+    let mut fewer = submission(1, SAMPLES - 4096);
+    fewer.campaign.cap = Some(5);
+    let (record, _) = other.submit(&fewer).await.unwrap();
+    let wrong = [delivery(0, 4096), wrong_delivery(600, 4096)];
+    other.import(&record.id, &owner("a"), &wrong).await.unwrap();
+    let record = other.campaign(&record.id).await.unwrap();
+    let before = other.snapshot(&record.id).await.unwrap();
+    let refused = import(&other, &text).await;
+    assert!(
+        matches!(
+            &refused,
+            Err(ImportError::Ledger(LedgerError::Differs {
+                segment: 600,
+                ..
+            }))
+        ),
+        "{refused:?}"
+    );
+    assert_eq!(other.snapshot(&record.id).await.unwrap(), before);
+    assert_eq!(other.campaign(&record.id).await.unwrap(), record);
 }
 
 #[tokio::test]

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use kazoe_coordinator::ledger::{Ledger, LedgerError, NewWorker, SqliteLedger};
+use kazoe_coordinator::ledger::{LedgerError, LocalStore, NewWorker};
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
-use crate::made_up::{assert_sound, campaign, deliveries, owner, submission};
+use crate::made_up::{Sound, assert_sound, campaign, delivery, owner, submission};
 use crate::server::Server;
 
 const LONG: Duration = Duration::from_secs(3600);
@@ -26,13 +26,13 @@ fn same_identity() -> String {
 fn of_a_later_design() -> String {
     format!(
         "INSERT INTO campaigns (id, canonical, variant, population, design, seed, samples, segment_blocks,
-                                build, submitted_at, priority)
-         VALUES ('{ID}', 'other', 'minishogi', 'candidates', 'weighed', '1', 4096, 1, 'kazoe 9', 0, 3)"
+                                build, submitted_at)
+         VALUES ('{ID}', 'other', 'minishogi', 'candidates', 'weighed', '1', 4096, 1, 'kazoe 9', 0)"
     )
 }
 
 /// What every ledger does with such rows in it.
-async fn blocks_nothing(ledger: &impl Ledger) {
+async fn blocks_nothing(ledger: &impl Sound) {
     let (record, _) = ledger.submit(&submission(1, 5 * 4096)).await.unwrap();
     let listed = ledger.listed().await.unwrap();
     assert_eq!(listed.known.as_slice(), std::slice::from_ref(&record));
@@ -41,19 +41,12 @@ async fn blocks_nothing(ledger: &impl Ledger) {
         panic!("{listed:?}");
     };
     assert_eq!((later.id.as_str(), later.design.as_str()), (ID, "weighed"));
-    assert_eq!((later.samples, later.priority), (Some(4096), Some(3)));
+    assert_eq!((later.samples, later.priority), (Some(4096), Some(0)));
     assert_eq!(later.why, "this build knows no design `weighed`");
     assert!(same.why.contains(&campaign(9).id()), "{}", same.why);
 
-    let lease = ledger
-        .claim(&record.id, &owner("a"), 9, LONG)
-        .await
-        .unwrap()
-        .unwrap();
-    ledger
-        .deliver(lease.token, &deliveries(&lease))
-        .await
-        .unwrap();
+    let all: Vec<_> = (0..5).map(|segment| delivery(segment, 4096)).collect();
+    ledger.import(&record.id, &owner("a"), &all).await.unwrap();
     assert!(ledger.snapshot(&record.id).await.unwrap().is_complete());
     assert_sound(ledger, &record).await;
 
@@ -63,9 +56,7 @@ async fn blocks_nothing(ledger: &impl Ledger) {
     };
     is_foreign(ledger.snapshot(ID).await.err(), ID);
     is_foreign(ledger.campaign(ID).await.err(), ID);
-    is_foreign(ledger.claim(ID, &owner("a"), 1, LONG).await.err(), ID);
     is_foreign(ledger.segments(ID, 0, 1).await.err(), ID);
-    is_foreign(ledger.retry(ID, 0, "op").await.err(), ID);
     is_foreign(
         ledger.submit(&submission(9, 4096)).await.err(),
         "bbbbbbbbbb",
@@ -76,7 +67,7 @@ async fn blocks_nothing(ledger: &impl Ledger) {
 async fn in_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kazoe.db");
-    SqliteLedger::open(&path)
+    LocalStore::open(&path)
         .await
         .unwrap()
         .close()
@@ -91,7 +82,7 @@ async fn in_a_file() {
             .unwrap();
     }
     conn.close().await.unwrap();
-    blocks_nothing(&SqliteLedger::open(&path).await.unwrap()).await;
+    blocks_nothing(&LocalStore::open(&path).await.unwrap()).await;
 }
 
 #[tokio::test]
@@ -107,6 +98,15 @@ async fn on_a_server() {
             .unwrap();
     }
     blocks_nothing(&ledger).await;
+    for refused in [
+        ledger.claim(ID, &owner("a"), 1, LONG).await.err(),
+        ledger.retry(ID, 0, "op").await.err(),
+    ] {
+        assert!(
+            matches!(refused, Some(LedgerError::Foreign(_))),
+            "{refused:?}"
+        );
+    }
     assert!(matches!(
         ledger.set_priority(ID, 1, "op").await,
         Err(LedgerError::Foreign(_))

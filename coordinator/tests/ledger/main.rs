@@ -1,12 +1,15 @@
-//! The ledger: what every database must do (`conformance`, `interleavings`), run on SQLite and on
-//! PostgreSQL, and what only one of them does.
+//! The ledger: what either database does (`conformance`), what the store of one machine does, and what the
+//! cluster's database does.
 
 mod conformance;
 mod crowds;
+mod disputes;
 mod faults;
 mod files;
 mod foreign;
 mod interleavings;
+mod leases;
+mod local_store;
 mod lookups;
 mod made_up;
 mod mounts;
@@ -20,6 +23,5 @@ mod proxy;
 mod readers;
 mod server;
 mod small_disk;
-mod sqlite;
 mod trust;
 mod workers;

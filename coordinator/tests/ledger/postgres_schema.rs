@@ -5,7 +5,6 @@ use std::time::Duration;
 use kazoe_coordinator::ledger::{ConnectError, Ledger, LedgerError, PostgresLedger, Token};
 use sqlx::{AssertSqlSafe, PgConnection};
 
-use crate::conformance::BREACHES;
 use crate::made_up::{assert_sound, deliveries, delivery, owner, submission};
 use crate::server::Server;
 
@@ -43,6 +42,34 @@ async fn fill(ledger: &PostgresLedger) -> String {
         .unwrap();
     campaign.id
 }
+
+/// What breaks an invariant that the audit looks for, in a campaign of 200 segments of which the first
+/// 150 are accepted and lie before the frontier. No ledger allows it.
+const BREACHES: [(&str, &str); 8] = [
+    (
+        "I1",
+        "UPDATE accepted SET result = result + 1 WHERE segment = 9",
+    ),
+    ("I2", "UPDATE campaigns SET samples = 149 * 4096 + 5"),
+    (
+        "I3",
+        "INSERT INTO result_cells SELECT result, 0, 1 FROM accepted WHERE segment = 3",
+    ),
+    (
+        "I3",
+        "INSERT INTO result_depths SELECT result, 77, 1 FROM accepted WHERE segment = 3",
+    ),
+    ("I6", "UPDATE campaigns SET frontier = 160"),
+    (
+        "I6",
+        "INSERT INTO waiting SELECT campaign, 3, 'returned' FROM accepted LIMIT 1",
+    ),
+    ("I6", "DELETE FROM accepted WHERE segment = 149"),
+    (
+        "I6",
+        "INSERT INTO set_aside SELECT id, 200, 'x' FROM campaigns",
+    ),
+];
 
 #[tokio::test]
 async fn migrations_apply_to_an_empty_database_by_many_at_once() {

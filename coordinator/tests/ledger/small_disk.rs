@@ -2,17 +2,14 @@
 //! SQLite's own limit on a file is tested beside the code.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use kazoe_coordinator::ledger::{Ledger, LedgerError, OpenError, SqliteLedger, StorageFault};
+use kazoe_coordinator::ledger::{Ledger, LedgerError, LocalStore, OpenError, StorageFault};
 use kazoe_coordinator::ledger_file::{ImportError, LedgerFile, export, import};
 use rustix::mount::MountFlags;
 use tempfile::TempDir;
 
-use crate::made_up::{assert_sound, deliveries, delivery, owner, submission};
+use crate::made_up::{assert_sound, delivery, owner, submission};
 use crate::mounts;
-
-const LONG: Duration = Duration::from_secs(3600);
 
 /// A mounted file system; unmounted when dropped.
 struct Disk(TempDir);
@@ -53,14 +50,9 @@ async fn a_run_on_a_full_disk_loses_nothing_and_goes_on() {
         return;
     }
     let disk = Disk::mount("1m");
-    let ledger = SqliteLedger::open(&disk.database()).await.unwrap();
+    let ledger = LocalStore::open(&disk.database()).await.unwrap();
     let (campaign, _) = ledger.submit(&submission(1, 3_000 * 4096)).await.unwrap();
     let id = &campaign.id;
-    ledger
-        .claim(id, &owner("a"), 100, LONG)
-        .await
-        .unwrap()
-        .unwrap();
     let mut saved = 0;
     let mut failures = 0;
     // A few failures in a row: the ledger recovers from each by itself.
@@ -85,16 +77,13 @@ async fn a_run_on_a_full_disk_loses_nothing_and_goes_on() {
     // The process ends on the full disk; there is room again later.
     drop(ledger);
     disk.resize("32m");
-    let ledger = SqliteLedger::open(&disk.database()).await.unwrap();
+    let ledger = LocalStore::open(&disk.database()).await.unwrap();
     assert_eq!(ledger.snapshot(id).await.unwrap().prefix.segments, saved);
     assert_sound(&ledger, &campaign).await;
-    ledger.forfeit(&owner("a").worker).await.unwrap();
-    while let Some(lease) = ledger.claim(id, &owner("a"), 500, LONG).await.unwrap() {
-        ledger
-            .deliver(lease.token, &deliveries(&lease))
-            .await
-            .unwrap();
-    }
+    let rest: Vec<_> = (saved..3_000)
+        .map(|segment| delivery(segment, 4096))
+        .collect();
+    ledger.import(id, &owner("a"), &rest).await.unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
     assert_sound(&ledger, &campaign).await;
     ledger.close().await.unwrap();
@@ -107,7 +96,7 @@ async fn a_file_that_does_not_fit_on_the_disk_leaves_nothing() {
     }
     let submission = submission(1, 3_000 * 4096);
     let roomy = tempfile::tempdir().unwrap();
-    let ledger = SqliteLedger::open(&roomy.path().join("kazoe.db"))
+    let ledger = LocalStore::open(&roomy.path().join("kazoe.db"))
         .await
         .unwrap();
     let (campaign, _) = ledger.submit(&submission).await.unwrap();
@@ -118,8 +107,8 @@ async fn a_file_that_does_not_fit_on_the_disk_leaves_nothing() {
     export(&ledger, id, &mut text).await.unwrap();
 
     let disk = Disk::mount("1m");
-    let ledger = SqliteLedger::open(&disk.database()).await.unwrap();
-    let take = async |ledger: &SqliteLedger| {
+    let ledger = LocalStore::open(&disk.database()).await.unwrap();
+    let take = async |ledger: &LocalStore| {
         let file = LedgerFile::open(text.as_slice()).unwrap();
         let self_tests = submission.self_tests.clone();
         import(ledger, &owner("b"), file, self_tests, |_| true).await
@@ -145,13 +134,13 @@ async fn a_ledger_cannot_begin_on_a_full_disk() {
         return;
     }
     let disk = Disk::mount("64k");
-    let error = SqliteLedger::open(&disk.database()).await.unwrap_err();
+    let error = LocalStore::open(&disk.database()).await.unwrap_err();
     assert!(
         matches!(&error, OpenError::Storage(error) if error.fault == StorageFault::Full),
         "{error:?}"
     );
     disk.resize("4m");
-    let ledger = SqliteLedger::open(&disk.database()).await.unwrap();
+    let ledger = LocalStore::open(&disk.database()).await.unwrap();
     let (campaign, _) = ledger.submit(&submission(1, 4096)).await.unwrap();
     assert_sound(&ledger, &campaign).await;
     ledger.close().await.unwrap();
@@ -163,7 +152,7 @@ async fn a_medium_that_takes_no_writes_is_read() {
         return;
     }
     let disk = Disk::mount("4m");
-    let ledger = SqliteLedger::open(&disk.database()).await.unwrap();
+    let ledger = LocalStore::open(&disk.database()).await.unwrap();
     let (campaign, _) = ledger.submit(&submission(1, 4096)).await.unwrap();
     let id = &campaign.id;
     ledger
@@ -172,9 +161,9 @@ async fn a_medium_that_takes_no_writes_is_read() {
         .unwrap();
     ledger.close().await.unwrap();
     disk.take_no_writes();
-    let error = SqliteLedger::open(&disk.database()).await.unwrap_err();
+    let error = LocalStore::open(&disk.database()).await.unwrap_err();
     assert!(matches!(error, OpenError::Unreachable { .. }), "{error:?}");
-    let reader = SqliteLedger::open_reader(&disk.database()).await.unwrap();
+    let reader = LocalStore::open_reader(&disk.database()).await.unwrap();
     assert!(reader.snapshot(id).await.unwrap().is_complete());
     assert_sound(&reader, &campaign).await;
     reader.close().await.unwrap();

@@ -8,7 +8,7 @@ use super::gather::Answer;
 use super::operator::{Deed, write_deed};
 use super::{PostgresLedger, now};
 use crate::ledger::rows::Failure;
-use crate::ledger::{Credential, Ledger, LedgerError, Role, SecretHash};
+use crate::ledger::{Credential, LedgerError, Role, SecretHash};
 
 type Row = (String, String, String, Vec<u8>, i64, bool);
 

@@ -350,6 +350,164 @@ fn noted<T: Clone>(memo: &Memo<T>) -> Option<T> {
     memo.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
+/// What a cluster does besides.
+impl PostgresLedger {
+    /// Leases at most `want` segments until `hold` from now; `None` if the campaign has no segment for this
+    /// owner now, or is paused or cancelled.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    pub async fn claim(
+        &self,
+        id: &str,
+        who: &Who,
+        want: u32,
+        hold: Duration,
+    ) -> Result<Option<Lease>, LedgerError> {
+        let claimant = Claimant {
+            who: who.clone(),
+            want,
+            hold,
+        };
+        self.claim_of(id, claimant).await
+    }
+
+    /// Takes tallies under a token, live, expired or ended, and returns what each of them is. Takes all of them
+    /// or none.
+    ///
+    /// # Errors
+    /// [`LedgerError::NotHeld`] if there never was such a token, [`LedgerError::NotLent`] for a segment
+    /// that it did not lend, [`LedgerError::Samples`], [`LedgerError::Tally`] and [`LedgerError::Witness`]
+    /// for an impossible tally.
+    pub async fn deliver(
+        &self,
+        token: Token,
+        deliveries: &[Delivery],
+    ) -> Result<Vec<Verdict>, LedgerError> {
+        let campaign = self.campaign_of(token).await?;
+        self.deliver_to(&campaign, token, deliveries).await
+    }
+
+    /// Moves the deadline of a lease to `hold` from now and returns it.
+    ///
+    /// # Errors
+    /// [`LedgerError::NotHeld`] if the token's lease has ended.
+    pub async fn extend(&self, token: Token, hold: Duration) -> Result<Millis, LedgerError> {
+        self.write(|mut tx, _| async move {
+            let deadline = ending::extend(&mut tx, token, hold).await?;
+            Ok((tx, deadline))
+        })
+        .await
+    }
+
+    /// Ends a lease; its undelivered segments go back. Returns how many segments that is.
+    ///
+    /// # Errors
+    /// [`LedgerError::NotHeld`] if the token's lease has ended.
+    pub async fn end(&self, token: Token) -> Result<u64, LedgerError> {
+        let campaign = self.campaign_of(token).await?;
+        self.end_of(&campaign, token).await
+    }
+
+    /// Ends all leases of a worker that is known to be gone. Returns how many segments go back.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`].
+    pub async fn forfeit(&self, worker: &str) -> Result<u64, LedgerError> {
+        self.write(|mut tx, _| async move {
+            let returned = ending::forfeit(&mut tx, worker).await?;
+            Ok((tx, returned))
+        })
+        .await
+    }
+
+    /// Takes the accepted tally of a segment back, which is computed again. Returns false if it has none.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    pub async fn retract(
+        &self,
+        id: &str,
+        segment: Segment,
+        actor: &str,
+        why: &str,
+    ) -> Result<bool, LedgerError> {
+        self.act(id, |mut tx| async move {
+            let line = operator::retract(&mut tx, id, segment, actor, why).await?;
+            Ok((tx, line))
+        })
+        .await
+    }
+
+    /// Sets a segment aside that has no accepted tally: it is leased no more and all its samples count as
+    /// undecided. Returns false if it has one or is set aside already.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    pub async fn set_aside(
+        &self,
+        id: &str,
+        segment: Segment,
+        actor: &str,
+        why: &str,
+    ) -> Result<bool, LedgerError> {
+        self.act(id, |mut tx| async move {
+            let line = operator::set_aside(&mut tx, id, segment, actor, why).await?;
+            Ok((tx, line))
+        })
+        .await
+    }
+
+    /// Brings a segment back that was set aside. Returns false if it is not.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    pub async fn retry(
+        &self,
+        id: &str,
+        segment: Segment,
+        actor: &str,
+    ) -> Result<bool, LedgerError> {
+        self.act(id, |mut tx| async move {
+            let line = operator::retry(&mut tx, id, segment, actor).await?;
+            Ok((tx, line))
+        })
+        .await
+    }
+
+    /// Lists the disputed segments, in order.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    pub async fn disputed(&self, id: &str) -> Result<Vec<Segment>, LedgerError> {
+        self.read(|mut tx| async move { read::disputed(&mut tx, id).await })
+            .await
+    }
+
+    /// Lists the first `limit` lines of a campaign's audit log after the line `after`.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    pub async fn audit_log(
+        &self,
+        id: &str,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<AuditEntry>, LedgerError> {
+        self.read(|mut tx| async move { read::audit_log(&mut tx, id, after, limit).await })
+            .await
+    }
+
+    /// Checks the invariants I1, I2, I3 and I6 of a campaign on the rows themselves. Returns what is broken.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    pub async fn check_invariants(&self, id: &str) -> Result<Vec<Breach>, LedgerError> {
+        self.read(|mut tx| async move { audit::check_invariants(&mut tx, id).await })
+            .await
+    }
+}
+
 impl Ledger for PostgresLedger {
     async fn submit(
         &self,
@@ -383,51 +541,6 @@ impl Ledger for PostgresLedger {
         .await
     }
 
-    async fn claim(
-        &self,
-        id: &str,
-        who: &Who,
-        want: u32,
-        hold: Duration,
-    ) -> Result<Option<Lease>, LedgerError> {
-        let claimant = Claimant {
-            who: who.clone(),
-            want,
-            hold,
-        };
-        self.claim_of(id, claimant).await
-    }
-
-    async fn deliver(
-        &self,
-        token: Token,
-        deliveries: &[Delivery],
-    ) -> Result<Vec<Verdict>, LedgerError> {
-        let campaign = self.campaign_of(token).await?;
-        self.deliver_to(&campaign, token, deliveries).await
-    }
-
-    async fn extend(&self, token: Token, hold: Duration) -> Result<Millis, LedgerError> {
-        self.write(|mut tx, _| async move {
-            let deadline = ending::extend(&mut tx, token, hold).await?;
-            Ok((tx, deadline))
-        })
-        .await
-    }
-
-    async fn end(&self, token: Token) -> Result<u64, LedgerError> {
-        let campaign = self.campaign_of(token).await?;
-        self.end_of(&campaign, token).await
-    }
-
-    async fn forfeit(&self, worker: &str) -> Result<u64, LedgerError> {
-        self.write(|mut tx, _| async move {
-            let returned = ending::forfeit(&mut tx, worker).await?;
-            Ok((tx, returned))
-        })
-        .await
-    }
-
     async fn import(
         &self,
         id: &str,
@@ -437,42 +550,6 @@ impl Ledger for PostgresLedger {
         self.write(|mut tx, _| async move {
             let verdicts = deliver::import(&mut tx, id, who, deliveries).await?;
             Ok((tx, verdicts))
-        })
-        .await
-    }
-
-    async fn retract(
-        &self,
-        id: &str,
-        segment: Segment,
-        actor: &str,
-        why: &str,
-    ) -> Result<bool, LedgerError> {
-        self.act(id, |mut tx| async move {
-            let line = operator::retract(&mut tx, id, segment, actor, why).await?;
-            Ok((tx, line))
-        })
-        .await
-    }
-
-    async fn set_aside(
-        &self,
-        id: &str,
-        segment: Segment,
-        actor: &str,
-        why: &str,
-    ) -> Result<bool, LedgerError> {
-        self.act(id, |mut tx| async move {
-            let line = operator::set_aside(&mut tx, id, segment, actor, why).await?;
-            Ok((tx, line))
-        })
-        .await
-    }
-
-    async fn retry(&self, id: &str, segment: Segment, actor: &str) -> Result<bool, LedgerError> {
-        self.act(id, |mut tx| async move {
-            let line = operator::retry(&mut tx, id, segment, actor).await?;
-            Ok((tx, line))
         })
         .await
     }
@@ -514,26 +591,6 @@ impl Ledger for PostgresLedger {
 
     async fn log(&self, id: &str, segment: Segment) -> Result<Vec<LogEntry>, LedgerError> {
         self.read(|mut tx| async move { read::log(&mut tx, id, segment).await })
-            .await
-    }
-
-    async fn disputed(&self, id: &str) -> Result<Vec<Segment>, LedgerError> {
-        self.read(|mut tx| async move { read::disputed(&mut tx, id).await })
-            .await
-    }
-
-    async fn audit_log(
-        &self,
-        id: &str,
-        after: i64,
-        limit: u32,
-    ) -> Result<Vec<AuditEntry>, LedgerError> {
-        self.read(|mut tx| async move { read::audit_log(&mut tx, id, after, limit).await })
-            .await
-    }
-
-    async fn check_invariants(&self, id: &str) -> Result<Vec<Breach>, LedgerError> {
-        self.read(|mut tx| async move { audit::check_invariants(&mut tx, id).await })
             .await
     }
 }

@@ -6,9 +6,8 @@ use kazoe_common::census::{Segment, Tally, Witness};
 use sqlx::PgConnection;
 
 use super::{campaign_rows, prefix};
-use crate::leasing::Verdict;
 use crate::ledger::rows::{self, Failure, StandingRow, WitnessRow, from_row, to_row};
-use crate::ledger::{AcceptedSegment, AuditEntry, BuildShare, LedgerError, LogEntry, Snapshot};
+use crate::ledger::{AcceptedSegment, AuditEntry, BuildShare, LogEntry, Snapshot};
 
 pub(super) async fn snapshot(conn: &mut PgConnection, id: &str) -> Result<Snapshot, Failure> {
     let campaign = campaign_rows::one(conn, id).await?;
@@ -145,25 +144,14 @@ pub(super) async fn witnesses(
 
 pub(super) async fn builds(conn: &mut PgConnection, id: &str) -> Result<Vec<BuildShare>, Failure> {
     campaign_rows::one(conn, id).await?;
-    sqlx::query_as::<_, (String, i64, i64, i64)>(
+    let rows = sqlx::query_as::<_, rows::BuildRow>(
         "-- builds_list
          SELECT r.build, count(*), min(r.received_at), max(r.received_at)
          FROM accepted a JOIN results r ON r.id = a.result
          WHERE a.campaign = $1 GROUP BY r.build ORDER BY r.build",
-    )
-    .bind(id)
-    .fetch_all(conn)
-    .await?
-    .into_iter()
-    .map(|(build, segments, first_at, last_at)| {
-        Ok(BuildShare {
-            build,
-            segments: from_row(segments)?,
-            first_at,
-            last_at,
-        })
-    })
-    .collect()
+    );
+    let rows = rows.bind(id).fetch_all(conn).await?;
+    rows.into_iter().map(rows::build_share).collect()
 }
 
 pub(super) async fn log(
@@ -172,27 +160,15 @@ pub(super) async fn log(
     segment: Segment,
 ) -> Result<Vec<LogEntry>, Failure> {
     campaign_rows::one(conn, id).await?;
-    sqlx::query_as::<_, (String, String, String, i64)>(
+    let rows = sqlx::query_as::<_, rows::LogRow>(
         "-- log_list
          SELECT verdict, owner, worker, received_at FROM results
          WHERE campaign = $1 AND segment = $2 ORDER BY id",
-    )
-    .bind(id)
-    .bind(to_row(segment))
-    .fetch_all(conn)
-    .await?
-    .into_iter()
-    .map(|(verdict, owner, worker, received_at)| {
-        Ok(LogEntry {
-            segment,
-            verdict: Verdict::by_name(&verdict)
-                .ok_or_else(|| LedgerError::Row(format!("verdict `{verdict}`")))?,
-            owner,
-            worker,
-            received_at,
-        })
-    })
-    .collect()
+    );
+    let rows = rows.bind(id).bind(to_row(segment)).fetch_all(conn).await?;
+    rows.into_iter()
+        .map(|row| rows::log_entry(segment, row))
+        .collect()
 }
 
 pub(super) async fn disputed(conn: &mut PgConnection, id: &str) -> Result<Vec<Segment>, Failure> {

@@ -1,11 +1,11 @@
 //! Submitting, resuming and extending a campaign.
 
-use kazoe_common::census::Cut;
+use kazoe_common::census::Segment;
 use sqlx::PgConnection;
 
 use super::operator::{self, Retraction};
 use super::{campaign_rows, now, prefix};
-use crate::ledger::campaigns;
+use crate::ledger::campaigns::{self, Plan};
 use crate::ledger::rows::{Failure, to_row};
 use crate::ledger::{CampaignRecord, Submission, Submitted};
 use crate::tally_text;
@@ -24,17 +24,17 @@ pub(super) async fn submit(
     }
     let found = campaign_rows::lock(conn, &id).await?;
     let stored = campaign_rows::self_tests(conn, &id).await?;
-    campaigns::compare_self_tests(&id, &stored, &submission.self_tests)?;
-    let (from, asked) = (found.cut.samples, submission.cut.samples);
-    if asked == from {
-        return Ok((found, Submitted::Existing));
+    match campaigns::plan(&found, &stored, submission)? {
+        Plan::Keep(how) => Ok((found, how)),
+        Plan::Extend { from, recut } => {
+            if let Some((last, why)) = recut {
+                recount(conn, &id, last, &submission.build, &why).await?;
+            }
+            extend(conn, &id, submission.cut.samples).await?;
+            let record = campaign_rows::one(conn, &id).await?;
+            Ok((record, Submitted::Extended { from }))
+        }
     }
-    if asked < from {
-        return Ok((found, Submitted::Fewer { asked }));
-    }
-    extend(conn, &found, asked, &submission.build).await?;
-    let record = campaign_rows::one(conn, &id).await?;
-    Ok((record, Submitted::Extended { from }))
 }
 
 /// Inserts the campaign, or waits for whoever inserts it and returns false.
@@ -85,40 +85,32 @@ async fn insert(
     Ok(true)
 }
 
-/// Asks for more samples. Segments never move, but the last one may have been cut: it is retracted.
-async fn extend(
+/// Takes back the tally of the cut last segment, which grows, and recalls it from its lease.
+async fn recount(
     conn: &mut PgConnection,
-    found: &CampaignRecord,
-    samples: u64,
-    build: &str,
+    id: &str,
+    segment: Segment,
+    actor: &str,
+    why: &str,
 ) -> Result<(), Failure> {
-    let new = Cut {
-        samples,
-        ..found.cut
+    let retraction = Retraction {
+        campaign: id,
+        segment,
+        actor,
+        action: "recut",
+        why,
     };
-    let last = found.cut.segments() - 1;
-    if found.cut.samples_of(last) != new.samples_of(last) {
-        let retraction = Retraction {
-            campaign: &found.id,
-            segment: last,
-            actor: build,
-            action: "recut",
-            why: &format!(
-                "extended from {} to {samples} samples: the segment has {} instead of {}",
-                found.cut.samples,
-                new.samples_of(last),
-                found.cut.samples_of(last)
-            ),
-        };
-        operator::take_back(conn, &retraction).await?;
-        operator::recall_loans(conn, &found.id, last).await?;
-        prefix::drop_checkpoints(conn, &found.id, last).await?;
-    }
+    operator::take_back(conn, &retraction).await?;
+    operator::recall_loans(conn, id, segment).await?;
+    prefix::drop_checkpoints(conn, id, segment).await
+}
+
+async fn extend(conn: &mut PgConnection, id: &str, samples: u64) -> Result<(), Failure> {
     sqlx::query(
         "-- campaigns_extend
          UPDATE campaigns SET samples = $2, revision = revision + 1 WHERE id = $1",
     )
-    .bind(&found.id)
+    .bind(id)
     .bind(to_row(samples))
     .execute(conn)
     .await?;

@@ -1,21 +1,16 @@
-//! The ledger on SQLite: one file, one writer, any number of readers.
+//! The ledger of one process that counts on one machine: an SQLite file with one writer and any number of
+//! readers. It has no leases: the process that counts asks for the [missing](LocalStore::missing) segments.
 //!
 //! WAL and `synchronous=FULL`: a commit that returned is on the disk. All writing goes through one
 //! connection, each operation in one `BEGIN IMMEDIATE` transaction.
 
-mod audit;
 mod campaign_rows;
-mod claim;
-mod deliver;
 mod image;
 mod import;
 mod location;
-mod losses;
 mod migrate;
 mod open;
 mod open_error;
-mod operator;
-mod owners;
 mod prefix;
 mod read;
 mod results;
@@ -26,7 +21,6 @@ mod writer_lock;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use kazoe_common::census::{Segment, Witness};
 use sqlx::{Sqlite, SqliteConnection, SqlitePool, Transaction};
@@ -35,9 +29,8 @@ use tempfile::NamedTempFile;
 use super::rows::Failure;
 use crate::leasing::{Millis, Verdict};
 use crate::ledger::{
-    AcceptedSegment, AuditEntry, Breach, BuildShare, CampaignRecord, Delivery, Lease, Ledger,
-    LedgerError, Listed, LogEntry, OwnerShare, Place, SelfTest, Snapshot, StorageError,
-    StorageFault, Submission, Submitted, Token, Who,
+    AcceptedSegment, BuildShare, CampaignRecord, Delivery, Ledger, LedgerError, Listed, LogEntry,
+    OwnerShare, Place, SelfTest, Snapshot, StorageError, StorageFault, Submission, Submitted, Who,
 };
 
 use writer_lock::{Displaced, WriterLock};
@@ -49,7 +42,7 @@ pub use open_error::OpenError;
 ///
 /// A writer has the file open; a reader has a copy of it, made when it was opened.
 #[derive(Debug)]
-pub struct SqliteLedger {
+pub struct LocalStore {
     path: PathBuf,
     pool: SqlitePool,
     /// Whether the connection met a failure of the database. SQLite ends a transaction by itself on a
@@ -61,7 +54,7 @@ pub struct SqliteLedger {
     _copy: Option<NamedTempFile>,
 }
 
-impl SqliteLedger {
+impl LocalStore {
     /// Opens the file for writing, and creates it if it is missing or empty. A second writer is
     /// refused, in this process and in any other, under this name of the file or another.
     ///
@@ -69,7 +62,7 @@ impl SqliteLedger {
     /// Each way in which the file is not a ledger that can be written; it is unchanged then.
     pub async fn open(path: &Path) -> Result<Self, OpenError> {
         let (pool, lock) = open::writer(path).await?;
-        Ok(SqliteLedger {
+        Ok(LocalStore {
             path: path.to_owned(),
             pool,
             suspect: AtomicBool::new(false),
@@ -90,7 +83,7 @@ impl SqliteLedger {
 
     async fn open_copy(path: &Path, in_memory: u64) -> Result<Self, OpenError> {
         let (pool, copy) = open::reader(path, in_memory).await?;
-        Ok(SqliteLedger {
+        Ok(LocalStore {
             path: path.to_owned(),
             pool,
             suspect: AtomicBool::new(false),
@@ -103,6 +96,14 @@ impl SqliteLedger {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Lists the segments of a campaign that have no accepted tally, as ascending ranges.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    pub async fn missing(&self, id: &str) -> Result<Vec<Range<Segment>>, LedgerError> {
+        self.read(async |conn| read::missing(conn, id).await).await
     }
 
     /// Closes the file, and reads it once more: what was saved is in it. Dropping closes as well, later, and
@@ -168,9 +169,17 @@ impl SqliteLedger {
         Ok(tx)
     }
 
-    async fn reading(&self) -> Result<Transaction<'static, Sqlite>, Failure> {
-        self.replace_suspect().await?;
-        Ok(self.pool.begin().await?)
+    /// Reads in one transaction.
+    async fn read<T>(
+        &self,
+        look: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, Failure>,
+    ) -> Result<T, LedgerError> {
+        let read = async {
+            self.replace_suspect().await?;
+            let mut tx = self.pool.begin().await?;
+            look(&mut tx).await
+        };
+        self.at_home(read.await)
     }
 
     async fn replace_suspect(&self) -> Result<(), Failure> {
@@ -245,111 +254,16 @@ async fn now(conn: &mut SqliteConnection) -> Result<Millis, Failure> {
     Ok(now)
 }
 
-/// Each operation in one transaction; it is rolled back unless it ends well.
-impl Ledger for SqliteLedger {
+/// Each operation is one transaction, rolled back unless it succeeds.
+impl Ledger for LocalStore {
     async fn submit(
         &self,
         submission: &Submission,
     ) -> Result<(CampaignRecord, Submitted), LedgerError> {
-        submit::allowed(submission)?;
-        self.at_home(
-            async {
-                let mut tx = self.writing().await?;
-                let answer = submit::submit(&mut tx, submission).await?;
-                tx.commit().await?;
-                Ok(answer)
-            }
-            .await,
-        )
-    }
-
-    async fn listed(&self) -> Result<Listed, LedgerError> {
-        self.at_home(async { campaign_rows::all(&mut *self.reading().await?).await }.await)
-    }
-
-    async fn campaign(&self, id: &str) -> Result<CampaignRecord, LedgerError> {
-        self.at_home(async { campaign_rows::one(&mut *self.reading().await?, id).await }.await)
-    }
-
-    async fn self_tests(&self, id: &str) -> Result<Vec<SelfTest>, LedgerError> {
-        self.at_home(
-            async {
-                let mut tx = self.reading().await?;
-                campaign_rows::one(&mut tx, id).await?;
-                campaign_rows::self_tests(&mut tx, id).await
-            }
-            .await,
-        )
-    }
-
-    async fn claim(
-        &self,
-        id: &str,
-        who: &Who,
-        want: u32,
-        hold: Duration,
-    ) -> Result<Option<Lease>, LedgerError> {
-        self.at_home(
-            async {
-                let mut tx = self.writing().await?;
-                let lease = claim::claim(&mut tx, id, who, want, hold).await?;
-                tx.commit().await?;
-                Ok(lease)
-            }
-            .await,
-        )
-    }
-
-    async fn deliver(
-        &self,
-        token: Token,
-        deliveries: &[Delivery],
-    ) -> Result<Vec<Verdict>, LedgerError> {
-        self.at_home(
-            async {
-                let mut tx = self.writing().await?;
-                let verdicts = deliver::deliver(&mut tx, token, deliveries).await?;
-                tx.commit().await?;
-                Ok(verdicts)
-            }
-            .await,
-        )
-    }
-
-    async fn extend(&self, token: Token, hold: Duration) -> Result<Millis, LedgerError> {
-        self.at_home(
-            async {
-                let mut tx = self.writing().await?;
-                let deadline = claim::extend(&mut tx, token, hold).await?;
-                tx.commit().await?;
-                Ok(deadline)
-            }
-            .await,
-        )
-    }
-
-    async fn end(&self, token: Token) -> Result<u64, LedgerError> {
-        self.at_home(
-            async {
-                let mut tx = self.writing().await?;
-                let returned = claim::end(&mut tx, token).await?;
-                tx.commit().await?;
-                Ok(returned)
-            }
-            .await,
-        )
-    }
-
-    async fn forfeit(&self, worker: &str) -> Result<u64, LedgerError> {
-        self.at_home(
-            async {
-                let mut tx = self.writing().await?;
-                let returned = claim::forfeit(&mut tx, worker).await?;
-                tx.commit().await?;
-                Ok(returned)
-            }
-            .await,
-        )
+        let mut import = self.begin_import().await?;
+        let answer = import.submit(submission).await?;
+        import.commit().await?;
+        Ok(answer)
     }
 
     async fn import(
@@ -358,67 +272,31 @@ impl Ledger for SqliteLedger {
         who: &Who,
         deliveries: &[Delivery],
     ) -> Result<Vec<Verdict>, LedgerError> {
-        self.at_home(
-            async {
-                let mut tx = self.writing().await?;
-                let verdicts = deliver::import(&mut tx, id, who, deliveries).await?;
-                tx.commit().await?;
-                Ok(verdicts)
-            }
-            .await,
-        )
+        let mut import = self.begin_import().await?;
+        let verdicts = import.import(id, who, deliveries).await?;
+        import.commit().await?;
+        Ok(verdicts)
     }
 
-    async fn retract(
-        &self,
-        id: &str,
-        segment: Segment,
-        actor: &str,
-        why: &str,
-    ) -> Result<bool, LedgerError> {
-        self.at_home(
-            async {
-                let mut tx = self.writing().await?;
-                let done = operator::retract(&mut tx, id, segment, actor, why).await?;
-                tx.commit().await?;
-                Ok(done)
-            }
-            .await,
-        )
+    async fn listed(&self) -> Result<Listed, LedgerError> {
+        self.read(async |conn| campaign_rows::all(conn).await).await
     }
 
-    async fn set_aside(
-        &self,
-        id: &str,
-        segment: Segment,
-        actor: &str,
-        why: &str,
-    ) -> Result<bool, LedgerError> {
-        self.at_home(
-            async {
-                let mut tx = self.writing().await?;
-                let done = operator::set_aside(&mut tx, id, segment, actor, why).await?;
-                tx.commit().await?;
-                Ok(done)
-            }
-            .await,
-        )
+    async fn campaign(&self, id: &str) -> Result<CampaignRecord, LedgerError> {
+        self.read(async |conn| campaign_rows::one(conn, id).await)
+            .await
     }
 
-    async fn retry(&self, id: &str, segment: Segment, actor: &str) -> Result<bool, LedgerError> {
-        self.at_home(
-            async {
-                let mut tx = self.writing().await?;
-                let done = operator::retry(&mut tx, id, segment, actor).await?;
-                tx.commit().await?;
-                Ok(done)
-            }
-            .await,
-        )
+    async fn self_tests(&self, id: &str) -> Result<Vec<SelfTest>, LedgerError> {
+        self.read(async |conn| {
+            campaign_rows::one(conn, id).await?;
+            campaign_rows::self_tests(conn, id).await
+        })
+        .await
     }
 
     async fn snapshot(&self, id: &str) -> Result<Snapshot, LedgerError> {
-        self.at_home(async { read::snapshot(&mut *self.reading().await?, id).await }.await)
+        self.read(async |conn| read::snapshot(conn, id).await).await
     }
 
     async fn segments(
@@ -427,9 +305,8 @@ impl Ledger for SqliteLedger {
         from: Segment,
         limit: u32,
     ) -> Result<Vec<AcceptedSegment>, LedgerError> {
-        self.at_home(
-            async { read::segments(&mut *self.reading().await?, id, from, limit).await }.await,
-        )
+        self.read(async |conn| read::segments(conn, id, from, limit).await)
+            .await
     }
 
     async fn witnesses(
@@ -437,40 +314,21 @@ impl Ledger for SqliteLedger {
         id: &str,
         segments: Range<Segment>,
     ) -> Result<Vec<Witness>, LedgerError> {
-        self.at_home(
-            async { read::witnesses(&mut *self.reading().await?, id, segments).await }.await,
-        )
+        self.read(async |conn| read::witnesses(conn, id, segments).await)
+            .await
     }
 
     async fn builds(&self, id: &str) -> Result<Vec<BuildShare>, LedgerError> {
-        self.at_home(async { read::builds(&mut *self.reading().await?, id).await }.await)
+        self.read(async |conn| read::builds(conn, id).await).await
     }
 
     async fn owners(&self, id: &str) -> Result<Vec<OwnerShare>, LedgerError> {
-        self.at_home(async { owners::shares(&mut *self.reading().await?, id).await }.await)
+        self.read(async |conn| read::owners(conn, id).await).await
     }
 
     async fn log(&self, id: &str, segment: Segment) -> Result<Vec<LogEntry>, LedgerError> {
-        self.at_home(async { read::log(&mut *self.reading().await?, id, segment).await }.await)
-    }
-
-    async fn disputed(&self, id: &str) -> Result<Vec<Segment>, LedgerError> {
-        self.at_home(async { read::disputed(&mut *self.reading().await?, id).await }.await)
-    }
-
-    async fn audit_log(
-        &self,
-        id: &str,
-        after: i64,
-        limit: u32,
-    ) -> Result<Vec<AuditEntry>, LedgerError> {
-        self.at_home(
-            async { read::audit_log(&mut *self.reading().await?, id, after, limit).await }.await,
-        )
-    }
-
-    async fn check_invariants(&self, id: &str) -> Result<Vec<Breach>, LedgerError> {
-        self.at_home(async { audit::check_invariants(&mut *self.reading().await?, id).await }.await)
+        self.read(async |conn| read::log(conn, id, segment).await)
+            .await
     }
 }
 
@@ -480,13 +338,12 @@ mod full_disk {
     //! without room.
 
     use std::collections::BTreeMap;
-    use std::time::Duration;
 
     use kazoe_common::census::{Campaign, Cut, Tally};
     use kazoe_common::game::Variant;
     use sqlx::AssertSqlSafe;
 
-    use super::SqliteLedger;
+    use super::LocalStore;
     use crate::ledger::{Delivery, Ledger, LedgerError, Service, StorageFault, Submission, Who};
 
     fn delivery(segment: u64) -> Delivery {
@@ -505,7 +362,7 @@ mod full_disk {
     #[tokio::test]
     async fn nothing_saved_is_lost_and_the_run_goes_on_later() {
         let folder = tempfile::tempdir().unwrap();
-        let ledger = SqliteLedger::open(&folder.path().join("kazoe.db"))
+        let ledger = LocalStore::open(&folder.path().join("kazoe.db"))
             .await
             .unwrap();
         let submission = Submission {
@@ -523,8 +380,6 @@ mod full_disk {
             operator: false,
         };
         let id = &campaign.id;
-        let hold = Duration::from_secs(60);
-        let lease = ledger.claim(id, &who, 1_000, hold).await.unwrap().unwrap();
         let pages: i64 = sqlx::query_scalar("PRAGMA page_count")
             .fetch_one(&ledger.pool)
             .await
@@ -536,7 +391,7 @@ mod full_disk {
             .unwrap();
         let mut saved = 0;
         let error = loop {
-            match ledger.deliver(lease.token, &[delivery(saved)]).await {
+            match ledger.import(id, &who, &[delivery(saved)]).await {
                 Ok(_) => saved += 1,
                 Err(error) => break error,
             }
@@ -551,13 +406,9 @@ mod full_disk {
         );
         let snapshot = ledger.snapshot(id).await.unwrap();
         assert_eq!(snapshot.prefix.segments, saved);
-        assert!(ledger.check_invariants(id).await.unwrap().is_empty());
 
-        // There is room again: the ledger opens the file anew, without the limit.
-        ledger
-            .deliver(lease.token, &[delivery(saved)])
-            .await
-            .unwrap();
+        // There is room again: the ledger opens the file again, without the limit.
+        ledger.import(id, &who, &[delivery(saved)]).await.unwrap();
         assert_eq!(
             ledger.snapshot(id).await.unwrap().prefix.segments,
             saved + 1
@@ -572,14 +423,14 @@ mod long_copies {
     use kazoe_common::census::{Campaign, Cut};
     use kazoe_common::game::Variant;
 
-    use super::SqliteLedger;
+    use super::LocalStore;
     use crate::ledger::{Ledger, Service, Submission};
 
     #[tokio::test]
     async fn a_copy_in_a_temporary_file_is_read_and_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("kazoe.db");
-        let ledger = SqliteLedger::open(&path).await.unwrap();
+        let ledger = LocalStore::open(&path).await.unwrap();
         let submission = Submission {
             campaign: Campaign::new(&Variant::SHOGI, 1),
             cut: Cut::new(4096, 1).unwrap(),
@@ -588,12 +439,16 @@ mod long_copies {
             service: Service::default(),
         };
         ledger.submit(&submission).await.unwrap();
-        let reader = SqliteLedger::open_copy(&path, 0).await.unwrap();
+        let reader = LocalStore::open_copy(&path, 0).await.unwrap();
         let copy = reader._copy.as_ref().unwrap().path().to_owned();
         assert!(copy.exists());
         let campaigns = ledger.campaigns().await.unwrap();
         assert_eq!(reader.campaigns().await.unwrap(), campaigns);
-        assert!(reader.forfeit("a").await.is_err());
+        let other = Submission {
+            campaign: Campaign::new(&Variant::SHOGI, 2),
+            ..submission
+        };
+        assert!(reader.submit(&other).await.is_err());
         reader.close().await.unwrap();
         assert!(!copy.exists());
     }

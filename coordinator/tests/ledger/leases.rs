@@ -1,16 +1,26 @@
-//! What is lent, given back and lost.
+//! Leases: segments that are claimed, delivered, given back and lost.
 
 use std::time::Duration;
 
 use kazoe_common::census::Outcome;
 use kazoe_coordinator::leasing::Verdict;
-use kazoe_coordinator::ledger::{Delivery, Ledger, LedgerError, Token};
+use kazoe_coordinator::ledger::{Delivery, Ledger, LedgerError, Submitted, Token};
 
-use crate::made_up::{assert_sound, deliveries, delivery, owner, serial, submission};
+use crate::made_up::{
+    assert_sound, deliveries, delivery, owner, serial, submission, wrong_delivery,
+};
+use crate::server::Server;
 
-use super::{LONG, NONE};
+const LONG: Duration = Duration::from_secs(3600);
 
-pub(crate) async fn what_is_given_back_is_lent_first(ledger: impl Ledger) {
+/// A lease that has expired when it is made.
+const NONE: Duration = Duration::ZERO;
+
+#[tokio::test]
+async fn what_is_given_back_is_lent_first() {
+    let server = Server::shared().await;
+    let database = server.fresh().await;
+    let ledger = database.ledger().await;
     let (campaign, _) = ledger.submit(&submission(1, 20 * 4096)).await.unwrap();
     let id = &campaign.id;
     let who = owner("a");
@@ -67,7 +77,11 @@ pub(crate) async fn what_is_given_back_is_lent_first(ledger: impl Ledger) {
     assert_sound(&ledger, &campaign).await;
 }
 
-pub(crate) async fn a_token_ends_and_extends_its_own_lease_only(ledger: impl Ledger) {
+#[tokio::test]
+async fn a_token_ends_and_extends_its_own_lease_only() {
+    let server = Server::shared().await;
+    let database = server.fresh().await;
+    let ledger = database.ledger().await;
     let (campaign, _) = ledger.submit(&submission(1, 4096)).await.unwrap();
     let stale = ledger
         .claim(&campaign.id, &owner("a"), 1, NONE)
@@ -118,7 +132,11 @@ pub(crate) async fn a_token_ends_and_extends_its_own_lease_only(ledger: impl Led
     assert_sound(&ledger, &campaign).await;
 }
 
-pub(crate) async fn set_aside_counts_as_undecided(ledger: impl Ledger) {
+#[tokio::test]
+async fn set_aside_counts_as_undecided() {
+    let server = Server::shared().await;
+    let database = server.fresh().await;
+    let ledger = database.ledger().await;
     let (campaign, _) = ledger.submit(&submission(1, 600 * 4096 + 1)).await.unwrap();
     let id = &campaign.id;
     for segment in [3, 600] {
@@ -196,7 +214,11 @@ pub(crate) async fn set_aside_counts_as_undecided(ledger: impl Ledger) {
     assert_eq!(actions, ["set_aside", "set_aside", "retry", "retry"]);
 }
 
-pub(crate) async fn a_dead_worker_s_leases_go_back_at_once(ledger: impl Ledger) {
+#[tokio::test]
+async fn a_dead_worker_s_leases_go_back_at_once() {
+    let server = Server::shared().await;
+    let database = server.fresh().await;
+    let ledger = database.ledger().await;
     let (campaign, _) = ledger.submit(&submission(1, 10 * 4096)).await.unwrap();
     let id = &campaign.id;
     let mut tokens = Vec::new();
@@ -231,7 +253,11 @@ pub(crate) async fn a_dead_worker_s_leases_go_back_at_once(ledger: impl Ledger) 
     assert_sound(&ledger, &campaign).await;
 }
 
-pub(crate) async fn a_segment_that_kills_its_workers_is_set_aside(ledger: impl Ledger) {
+#[tokio::test]
+async fn a_segment_that_kills_its_workers_is_set_aside() {
+    let server = Server::shared().await;
+    let database = server.fresh().await;
+    let ledger = database.ledger().await;
     let (campaign, _) = ledger.submit(&submission(1, 6 * 4096)).await.unwrap();
     let id = &campaign.id;
     let lent = async |worker: &str, want: u32, hold: Duration| {
@@ -284,5 +310,229 @@ pub(crate) async fn a_segment_that_kills_its_workers_is_set_aside(ledger: impl L
     assert_eq!(segments, [0]);
     ledger.deliver(token, &[delivery(0, 4096)]).await.unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
+    assert_sound(&ledger, &campaign).await;
+}
+
+#[tokio::test]
+async fn one_tally_sent_often_counts_once() {
+    let server = Server::shared().await;
+    let database = server.fresh().await;
+    let ledger = database.ledger().await;
+    let (campaign, _) = ledger.submit(&submission(1, 2 * 4096)).await.unwrap();
+    let mut tokens = Vec::new();
+    for _ in 0..4 {
+        let lease = ledger
+            .claim(&campaign.id, &owner("a"), 1, NONE)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(lease.segments[0].segment, 0);
+        tokens.push(lease.token);
+    }
+    for round in 0..3 {
+        for (place, &token) in tokens.iter().enumerate() {
+            let verdicts = ledger
+                .deliver(token, &[delivery(0, 4096), delivery(0, 4096)])
+                .await
+                .unwrap();
+            let first = if round == 0 && place == 0 {
+                Verdict::Accepted
+            } else {
+                Verdict::Repeat
+            };
+            assert_eq!(verdicts, [first, Verdict::Repeat]);
+        }
+    }
+    let log = ledger.log(&campaign.id, 0).await.unwrap();
+    let verdicts: Vec<Verdict> = log.iter().map(|entry| entry.verdict).collect();
+    let (a, r) = (Verdict::Accepted, Verdict::Repeat);
+    assert_eq!(verdicts, [a, r, r, r], "once per token");
+    let snapshot = ledger.snapshot(&campaign.id).await.unwrap();
+    assert_eq!(snapshot.prefix, serial(&campaign.cut, 1));
+    assert_eq!(snapshot.audited, 0);
+    assert_sound(&ledger, &campaign).await;
+}
+
+#[tokio::test]
+async fn an_extension_recalls_the_cut_segment_from_its_lease() {
+    let server = Server::shared().await;
+    let database = server.fresh().await;
+    let ledger = database.ledger().await;
+    let (campaign, _) = ledger.submit(&submission(1, 4096 + 100)).await.unwrap();
+    let id = &campaign.id;
+    let lease = ledger
+        .claim(id, &owner("a"), 9, LONG)
+        .await
+        .unwrap()
+        .unwrap();
+    let (record, _) = ledger.submit(&submission(1, 2 * 4096)).await.unwrap();
+    assert_sound(&ledger, &record).await;
+    assert_eq!(
+        ledger
+            .deliver(lease.token, &deliveries(&lease))
+            .await
+            .unwrap(),
+        [Verdict::Accepted, Verdict::Stale]
+    );
+    assert_eq!(ledger.end(lease.token).await.unwrap(), 0);
+    let lease = ledger
+        .claim(id, &owner("a"), 9, LONG)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(lease.segments.len(), 1);
+    assert_eq!(lease.segments[0].samples, 4096);
+    ledger
+        .deliver(lease.token, &deliveries(&lease))
+        .await
+        .unwrap();
+    assert!(ledger.snapshot(id).await.unwrap().is_complete());
+    assert_sound(&ledger, &record).await;
+}
+
+#[tokio::test]
+async fn a_delivery_of_the_cut_segment_is_stale_after_an_extension() {
+    let server = Server::shared().await;
+    let database = server.fresh().await;
+    let ledger = database.ledger().await;
+    let (campaign, _) = ledger.submit(&submission(1, 2 * 4096 + 100)).await.unwrap();
+    let id = &campaign.id;
+    let lease = ledger
+        .claim(id, &owner("a"), 9, LONG)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(lease.segments[2].samples, 100);
+    ledger
+        .deliver(lease.token, &deliveries(&lease))
+        .await
+        .unwrap();
+    let (record, how) = ledger.submit(&submission(1, 4 * 4096)).await.unwrap();
+    assert_eq!(
+        how,
+        Submitted::Extended {
+            from: 2 * 4096 + 100
+        }
+    );
+    assert_eq!(record.cut.samples, 4 * 4096);
+    let snapshot = ledger.snapshot(id).await.unwrap();
+    assert_eq!(snapshot.prefix, serial(&record.cut, 2));
+    assert_eq!(snapshot.counts.retracted, 1);
+    assert_eq!(ledger.audit_log(id, 0, 9).await.unwrap()[0].action, "recut");
+    assert_sound(&ledger, &record).await;
+
+    // The old tally is stale now, whoever sends it, and is not compared.
+    assert_eq!(
+        ledger
+            .deliver(lease.token, &[delivery(2, 100)])
+            .await
+            .unwrap(),
+        [Verdict::Repeat].map(|_| Verdict::Stale)
+    );
+    assert_eq!(
+        ledger
+            .import(id, &owner("b"), &[wrong_delivery(2, 100)])
+            .await
+            .unwrap(),
+        [Verdict::Stale]
+    );
+    assert_sound(&ledger, &record).await;
+    let lease = ledger
+        .claim(id, &owner("a"), 9, LONG)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        lease
+            .segments
+            .iter()
+            .map(|lent| lent.segment)
+            .collect::<Vec<_>>(),
+        [2, 3]
+    );
+    ledger
+        .deliver(lease.token, &deliveries(&lease))
+        .await
+        .unwrap();
+    assert!(ledger.snapshot(id).await.unwrap().is_complete());
+    assert_sound(&ledger, &record).await;
+}
+
+#[tokio::test]
+async fn a_lease_skips_what_an_import_filled() {
+    let server = Server::shared().await;
+    let database = server.fresh().await;
+    let ledger = database.ledger().await;
+    let (campaign, _) = ledger.submit(&submission(1, 10 * 4096)).await.unwrap();
+    let id = &campaign.id;
+    let lease = ledger
+        .claim(id, &owner("a"), 3, LONG)
+        .await
+        .unwrap()
+        .unwrap();
+    ledger
+        .deliver(lease.token, &[delivery(0, 4096)])
+        .await
+        .unwrap();
+    let foreign: Vec<Delivery> = [0, 1, 3, 5, 9]
+        .into_iter()
+        .map(|segment| delivery(segment, 4096))
+        .collect();
+    let b = owner("b");
+    let (first, again) = (
+        ledger.import(id, &b, &foreign).await.unwrap(),
+        ledger.import(id, &b, &foreign).await.unwrap(),
+    );
+    let (accepted, audit, repeat) = (Verdict::Accepted, Verdict::Audit, Verdict::Repeat);
+    assert_eq!(first, [audit, accepted, accepted, accepted, accepted]);
+    assert_eq!(again, [audit, repeat, repeat, repeat, repeat]);
+    assert_eq!(ledger.log(id, 1).await.unwrap().len(), 1, "logged once");
+    assert_sound(&ledger, &campaign).await;
+    // What the lease still lends is segment 2; the frontier skips what is there already.
+    assert_eq!(ledger.end(lease.token).await.unwrap(), 1);
+    let lease = ledger
+        .claim(id, &owner("a"), 9, LONG)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        lease
+            .segments
+            .iter()
+            .map(|lent| lent.segment)
+            .collect::<Vec<_>>(),
+        [2, 4, 6, 7, 8]
+    );
+    ledger
+        .deliver(lease.token, &deliveries(&lease))
+        .await
+        .unwrap();
+    assert!(ledger.snapshot(id).await.unwrap().is_complete());
+    assert_sound(&ledger, &campaign).await;
+}
+
+#[tokio::test]
+async fn a_delivery_of_a_segment_outside_its_lease_changes_nothing() {
+    let server = Server::shared().await;
+    let database = server.fresh().await;
+    let ledger = database.ledger().await;
+    let (campaign, _) = ledger.submit(&submission(1, 3 * 4096 + 5)).await.unwrap();
+    let id = &campaign.id;
+    let lease = ledger.claim(id, &owner("a"), 2, LONG).await.unwrap();
+    let token = lease.unwrap().token;
+    let before = ledger.snapshot(id).await.unwrap();
+    let mut impossible = delivery(1, 4096);
+    impossible.tally.depths.clear();
+    let outside = [delivery(0, 4096), delivery(2, 4096)];
+    let error = ledger.deliver(token, &outside).await.unwrap_err();
+    assert!(matches!(error, LedgerError::NotLent(2)), "{error:?}");
+    let impossible = [delivery(0, 4096), impossible];
+    let error = ledger.deliver(token, &impossible).await.unwrap_err();
+    assert!(
+        matches!(error, LedgerError::Tally { segment: 1, .. }),
+        "{error:?}"
+    );
+    assert_eq!(ledger.snapshot(id).await.unwrap(), before);
+    assert!(ledger.log(id, 0).await.unwrap().is_empty());
     assert_sound(&ledger, &campaign).await;
 }

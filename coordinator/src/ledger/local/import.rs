@@ -2,7 +2,7 @@
 
 use sqlx::{Sqlite, Transaction};
 
-use super::{SqliteLedger, deliver, submit};
+use super::{LocalStore, results, submit};
 use crate::leasing::Verdict;
 use crate::ledger::{CampaignRecord, Delivery, LedgerError, Submission, Submitted, Who};
 
@@ -10,11 +10,11 @@ use crate::ledger::{CampaignRecord, Delivery, LedgerError, Submission, Submitted
 /// is dropped, or the process ends, before.
 #[derive(Debug)]
 pub struct WholeImport<'a> {
-    ledger: &'a SqliteLedger,
+    ledger: &'a LocalStore,
     transaction: Transaction<'static, Sqlite>,
 }
 
-impl SqliteLedger {
+impl LocalStore {
     /// Begins an import in one transaction; nothing else is written until it ends.
     ///
     /// # Errors
@@ -37,7 +37,6 @@ impl WholeImport<'_> {
         &mut self,
         submission: &Submission,
     ) -> Result<(CampaignRecord, Submitted), LedgerError> {
-        submit::allowed(submission)?;
         let submitted = submit::submit(&mut self.transaction, submission).await;
         self.ledger.at_home(submitted)
     }
@@ -52,7 +51,7 @@ impl WholeImport<'_> {
         who: &Who,
         deliveries: &[Delivery],
     ) -> Result<Vec<Verdict>, LedgerError> {
-        let verdicts = deliver::import(&mut self.transaction, id, who, deliveries).await;
+        let verdicts = results::import(&mut self.transaction, id, who, deliveries).await;
         self.ledger.at_home(verdicts)
     }
 

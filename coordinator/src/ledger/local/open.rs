@@ -5,7 +5,9 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteOwnedBuf, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqliteOwnedBuf, SqlitePoolOptions, SqliteSynchronous,
+};
 use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool};
 use tempfile::NamedTempFile;
 
@@ -56,13 +58,7 @@ async fn open_locked(
     let options = options(&location.real);
     let mut conn = connect(path, &options).await?;
     check_sound(path, &mut conn).await?;
-    let schema = migrate::migrate(&mut conn).await;
-    if let Schema::Newer(version) = schema.map_err(|error| storage(path, &error))? {
-        return Err(OpenError::Newer {
-            path: path.to_owned(),
-            version,
-        });
-    }
+    migrate(path, &mut conn).await?;
     let mode = sqlx::query_scalar::<_, String>(
         "-- open_set_wal
          PRAGMA journal_mode = WAL",
@@ -81,7 +77,8 @@ async fn open_locked(
     Ok(pool)
 }
 
-/// Opens for reading: a copy, as the database is now. Returns also the copy's file, if it has one.
+/// Opens for reading: a copy, as the database is now, with this build's schema. Returns also the copy's file, if
+/// it has one.
 ///
 /// The process must not write to the same file meanwhile: see [`WriterLock`].
 pub(super) async fn reader(
@@ -101,41 +98,48 @@ pub(super) async fn reader(
     check_owner(path, &head)?;
     let length = image.len().map_err(|source| unreachable(path, source))?;
     check_pages(path, length, &head)?;
-    let (pool, file) = match image {
-        Image::Memory(bytes) => (in_memory_pool(path, &bytes).await?, None),
+    match image {
+        Image::Memory(bytes) => Ok((in_memory_pool(path, &bytes).await?, None)),
         Image::File(file) => {
-            let options = options(file.path()).immutable(true).read_only(true);
-            (pool(path, options).await?, Some(file))
+            let writable = options(file.path())
+                .journal_mode(SqliteJournalMode::Memory)
+                .synchronous(SqliteSynchronous::Off);
+            let mut conn = connect(path, &writable).await?;
+            migrate(path, &mut conn).await?;
+            close(conn).await;
+            let readable = options(file.path()).immutable(true).read_only(true);
+            Ok((pool(path, readable).await?, Some(file)))
         }
-    };
-    let mut conn = pool
-        .acquire()
-        .await
-        .map_err(|error| storage(path, &error))?;
-    let schema = migrate::inspect(&mut conn).await;
-    if let Schema::Newer(version) = schema.map_err(|error| storage(path, &error))? {
-        return Err(OpenError::Newer {
-            path: path.to_owned(),
-            version,
-        });
     }
-    drop(conn);
-    Ok((pool, file))
 }
 
-/// A pool whose connection has a database of its own in memory.
+/// A pool whose connection has a database of its own in memory, which is only read.
 async fn in_memory_pool(path: &Path, bytes: &[u8]) -> Result<SqlitePool, OpenError> {
-    let copy = SqliteOwnedBuf::try_from(bytes).map_err(|error| storage(path, &error))?;
+    let failed = |error: sqlx::Error| storage(path, &error);
+    let copy = SqliteOwnedBuf::try_from(bytes).map_err(failed)?;
     let pool = pool(path, options(Path::new(":memory:"))).await?;
-    let mut conn = pool
-        .acquire()
-        .await
-        .map_err(|error| storage(path, &error))?;
-    conn.deserialize(None, copy, true)
-        .await
-        .map_err(|error| storage(path, &error))?;
+    let mut conn = pool.acquire().await.map_err(failed)?;
+    conn.deserialize(None, copy, false).await.map_err(failed)?;
+    migrate(path, &mut conn).await?;
+    let query_only = sqlx::query(
+        "-- open_read_only
+         PRAGMA query_only = ON",
+    );
+    query_only.execute(&mut *conn).await.map_err(failed)?;
     drop(conn);
     Ok(pool)
+}
+
+/// Brings the schema up to this build's.
+async fn migrate(path: &Path, conn: &mut SqliteConnection) -> Result<(), OpenError> {
+    match migrate::migrate(conn).await {
+        Ok(Schema::Known) => Ok(()),
+        Ok(Schema::Newer(version)) => Err(OpenError::Newer {
+            path: path.to_owned(),
+            version,
+        }),
+        Err(error) => Err(storage(path, &error)),
+    }
 }
 
 /// How many results were ever logged.

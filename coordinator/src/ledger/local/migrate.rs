@@ -9,7 +9,7 @@ use crate::ledger::migration::{Migration, compare};
 pub(super) const APPLICATION_ID: i64 = 0x4b41_5a4f;
 
 /// Append-only.
-const MIGRATIONS: [Migration; 2] = [
+const MIGRATIONS: [Migration; 3] = [
     Migration {
         version: 20_261_130_000_000,
         name: "create_ledger",
@@ -19,6 +19,11 @@ const MIGRATIONS: [Migration; 2] = [
         version: 20_261_202_000_000,
         name: "add_cpu_time",
         sql: include_str!("../../../../migrations/sqlite/20261202000000_add_cpu_time.sql"),
+    },
+    Migration {
+        version: 20_261_220_000_000,
+        name: "drop_leases",
+        sql: include_str!("../../../../migrations/sqlite/20261220000000_drop_leases.sql"),
     },
 ];
 
@@ -41,13 +46,31 @@ async fn applied(conn: &mut SqliteConnection) -> Result<Vec<i64>, sqlx::Error> {
     .await
 }
 
-/// Tells whether this build knows the schema, without changing it.
-pub(super) async fn inspect(conn: &mut SqliteConnection) -> Result<Schema, sqlx::Error> {
+/// Returns whether this build knows the schema, without changing it.
+async fn inspect(conn: &mut SqliteConnection) -> Result<Schema, sqlx::Error> {
     Ok(compare(&MIGRATIONS, &applied(conn).await?))
 }
 
-/// Brings the schema up to this build's, all in one transaction, from whatever it was.
+/// Brings the schema up to this build's, all in one transaction, from whatever it was. Foreign keys are off
+/// meanwhile: a table that others refer to is rebuilt (sqlite.org/lang_altertable.html, "Making Other Kinds Of
+/// Table Schema Changes").
 pub(super) async fn migrate(conn: &mut SqliteConnection) -> Result<Schema, sqlx::Error> {
+    foreign_keys(conn, false).await?;
+    let migrated = in_one_transaction(conn).await;
+    foreign_keys(conn, true).await?;
+    migrated
+}
+
+async fn foreign_keys(conn: &mut SqliteConnection, on: bool) -> Result<(), sqlx::Error> {
+    let pragma = match on {
+        true => "PRAGMA foreign_keys = ON",
+        false => "PRAGMA foreign_keys = OFF",
+    };
+    sqlx::query(pragma).execute(conn).await?;
+    Ok(())
+}
+
+async fn in_one_transaction(conn: &mut SqliteConnection) -> Result<Schema, sqlx::Error> {
     let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
     if let Schema::Newer(version) = inspect(&mut tx).await? {
         return Ok(Schema::Newer(version));
