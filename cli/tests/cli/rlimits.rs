@@ -71,7 +71,7 @@ fn a_file_that_may_not_grow_is_an_error_that_says_the_limit() {
 #[test]
 fn a_limit_on_cpu_time_saves_before_the_kernel_kills() {
     let place = Place::new();
-    let ran = limited("ulimit -t 4", &place, "run --samples 10G --segment 1");
+    let ran = limited("ulimit -t 10", &place, "run --samples 10G --segment 1");
     assert_eq!(ran.code, Some(130), "{}", ran.stderr);
     assert!(ran.stderr.contains("`ulimit -t`"), "{}", ran.stderr);
     assert!(place.saved() > 0);

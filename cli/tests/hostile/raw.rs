@@ -32,16 +32,29 @@ impl Raw {
         Self::with_window(house, 1 << 20).await
     }
 
-    /// Which lets itself be sent no more than this, unread.
+    /// Accepts at most `window` unread bytes.
     pub(crate) async fn with_window(house: &House<'_>, window: u32) -> Self {
         let stream = TcpStream::connect(&house.listen).await.unwrap();
+        Self::over(stream, window).await.unwrap()
+    }
+
+    /// Connects where the coordinator may close the connection at once.
+    ///
+    /// # Errors
+    /// If it does so before the handshake is sent.
+    pub(crate) async fn try_connect(house: &House<'_>) -> Result<Self, h2::Error> {
+        let stream = TcpStream::connect(&house.listen).await.unwrap();
+        Self::over(stream, 1 << 20).await
+    }
+
+    async fn over(stream: TcpStream, window: u32) -> Result<Self, h2::Error> {
         let mut builder = Builder::new();
         builder.initial_window_size(window).enable_push(false);
-        let (send, connection) = builder.handshake(stream).await.unwrap();
-        Raw {
+        let (send, connection) = builder.handshake(stream).await?;
+        Ok(Raw {
             send,
             end: tokio::spawn(connection),
-        }
+        })
     }
 
     /// Begins a call.
