@@ -54,7 +54,7 @@ impl DatabaseArgs {
     /// Connects as the role of coordinators, with the connections that a command needs.
     ///
     /// # Errors
-    /// If the database cannot be used.
+    /// If the database is unusable.
     pub(crate) async fn connect(&self) -> Result<PostgresLedger, Stop> {
         PostgresLedger::connect(&self.url()?)
             .await
@@ -72,12 +72,12 @@ impl DatabaseArgs {
     }
 }
 
-/// What was told and may hold a password: nobody prints it.
+/// A text that may hold a password and is never printed.
 #[derive(Clone)]
 pub(crate) struct Secret(String);
 
 impl Secret {
-    /// What was told.
+    /// The text.
     pub(crate) fn tell(&self) -> &str {
         &self.0
     }

@@ -23,7 +23,7 @@ pub(crate) fn raise() -> Option<u64> {
     getrlimit(Resource::Nofile).current
 }
 
-/// Raises the bound for so many connections.
+/// Raises the limit for this number of connections.
 ///
 /// # Errors
 /// If it stays too low for them.
@@ -43,7 +43,7 @@ fn judge(connections: u64, most: Option<u64>) -> Result<(), Shortage> {
     }
 }
 
-/// A process may have fewer files and sockets open than so many connections want.
+/// The limit of open files is lower than the connections need.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Shortage {
     connections: u64,
@@ -51,7 +51,7 @@ pub(crate) struct Shortage {
     pub(crate) most: u64,
 }
 
-/// To whoever measures how many workers can be held.
+/// For a load test.
 impl fmt::Display for Shortage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Shortage {

@@ -20,11 +20,11 @@ pub(crate) enum Ending {
 /// Why a command could not go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// Nobody reads standard output any more, which is not an error.
+    /// The reader of standard output has closed it, which is not an error.
     Closed,
-    /// What it was told to do makes no sense.
+    /// Wrong usage.
     Usage(String),
-    /// What it was told to do failed.
+    /// The command failed.
     Failed(String),
 }
 

@@ -120,7 +120,7 @@ impl LimitArgs {
         }
     }
 
-    /// Gets file handles for so many connections, or says that there are fewer.
+    /// Raises the limit of open files for this number of connections, or says how many there are.
     pub(crate) fn prepare(&self) {
         let connections = self.limits().connections_and_strangers() as u64;
         if let Err(Shortage { wanted, most, .. }) = descriptors::raise_for(connections) {

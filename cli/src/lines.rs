@@ -21,7 +21,7 @@ const SHARE: usize = 16;
 
 /// Answers each argument, or each line of standard input if there are none.
 ///
-/// `answer` appends the answer, ending with a newline, to the text that it gets. What it refuses is told
+/// `answer` appends the answer, ending with a newline, to the text that it gets. What it refuses is reported
 /// on standard error and stops nothing. `what` names the inputs: "SFENs".
 ///
 /// # Errors
@@ -165,7 +165,7 @@ struct Lines<R> {
     buffer: Vec<u8>,
     /// The bytes read and not yet handed out.
     filled: std::ops::Range<usize>,
-    /// Whether the encoding was looked at, which the first bytes tell.
+    /// Whether the encoding was checked, by the first bytes.
     recognised: bool,
     /// Whether the present line was too long, and its rest is to be skipped.
     skipping: bool,

@@ -22,7 +22,7 @@ enum LogForm {
 /// How much is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LogLevel {
-    /// What needs somebody.
+    /// Warnings and errors: what needs the operator.
     Warn,
     /// What happens, and how far it is.
     Info,

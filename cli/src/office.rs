@@ -127,7 +127,7 @@ impl OfficeArgs {
     /// The coordinator; it is not asked anything yet.
     ///
     /// # Errors
-    /// If none was named, or what was told makes no sense.
+    /// If no coordinator was named, or a setting is invalid.
     pub(crate) fn open(&self) -> Result<Office, Stop> {
         let link = self.link()?;
         let wire = link.open().map_err(Stop::usage)?;
@@ -246,10 +246,10 @@ impl Office {
         }
     }
 
-    /// What an answer means that cannot be.
+    /// The error of an invalid response.
     pub(crate) fn odd(&self, invalid: &kazoe_proto::Invalid) -> Stop {
         Stop::failed(format_args!(
-            "the answer of {} cannot be: {invalid}; is it of the same release?",
+            "invalid response from the coordinator at {}: {invalid}; check that it is of the same release",
             self.url
         ))
     }
@@ -322,7 +322,7 @@ impl Office {
         }
     }
 
-    /// Whether a campaign is complete; not, if it cannot be read.
+    /// Whether a campaign is complete; false if reading it fails.
     ///
     /// # Errors
     /// What the coordinator says.
@@ -405,5 +405,5 @@ impl Office {
     }
 }
 
-/// How long somebody who watches waits before asking again a coordinator that was away.
+/// How long `watch` waits before it asks an unreachable coordinator again.
 pub(crate) const AGAIN: Duration = Duration::from_secs(2);

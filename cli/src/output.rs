@@ -55,7 +55,7 @@ impl Output {
     /// Writes a text as it is.
     ///
     /// # Errors
-    /// If it can't be written, or nobody reads it.
+    /// If writing fails, or the reader has closed it.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Stop> {
         self.writer
             .write_all(text.as_bytes())
@@ -65,7 +65,7 @@ impl Output {
     /// Writes a line.
     ///
     /// # Errors
-    /// If it can't be written, or nobody reads it.
+    /// If writing fails, or the reader has closed it.
     pub(crate) fn line(&mut self, line: impl fmt::Display) -> Result<(), Stop> {
         writeln!(self.writer, "{line}").map_err(|error| Stop::of_output(&error))
     }
@@ -73,15 +73,15 @@ impl Output {
     /// Writes a JSON document on one line.
     ///
     /// # Errors
-    /// If it can't be written, or nobody reads it.
+    /// If writing fails, or the reader has closed it.
     pub(crate) fn json(&mut self, document: &Value) -> Result<(), Stop> {
         self.line(document)
     }
 
-    /// Hands everything written so far to whoever reads it.
+    /// Flushes everything written so far.
     ///
     /// # Errors
-    /// If it can't be written, or nobody reads it.
+    /// If writing fails, or the reader has closed it.
     pub(crate) fn flush(&mut self) -> Result<(), Stop> {
         self.writer.flush().map_err(|error| Stop::of_output(&error))
     }
@@ -97,7 +97,7 @@ impl Write for Output {
     }
 }
 
-/// Writes a line to standard error. That nobody reads it stops nothing.
+/// Writes a line to standard error. A closed standard error is no failure.
 pub(crate) fn tell(line: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }

@@ -42,7 +42,7 @@ impl Progress {
         self.estimate = estimate;
     }
 
-    /// Tells that `done` samples are there, at so many a second.
+    /// Shows that `done` samples are there, and how many a second are computed.
     pub(crate) fn set(&mut self, done: u64, rate: f64) {
         let speed = speed(self.total.saturating_sub(done), rate);
         if let Some(bar) = &self.bar {
@@ -111,7 +111,7 @@ impl Steps {
         }
     }
 
-    /// Tells that a step begins.
+    /// Shows that a step begins.
     pub(crate) fn begin(&mut self, step: &'static str) {
         match &self.shown {
             Shown::Line(line) => {

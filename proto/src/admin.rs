@@ -421,7 +421,7 @@ pub fn reclaim(message: v1::ReclaimRequest) -> Result<Reclaim, Invalid> {
 /// What a credential allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// To look.
+    /// Read-only access.
     Viewer,
     /// To compute.
     Worker,

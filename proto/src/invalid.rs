@@ -108,7 +108,7 @@ pub(crate) fn variant<E: TryFrom<i32>, T>(
     E::try_from(number)
         .ok()
         .and_then(meaning)
-        .ok_or_else(|| Invalid::new(field, format!("{number} means nothing")))
+        .ok_or_else(|| Invalid::new(field, format!("unknown enum value {number}")))
 }
 
 /// A duration in whole milliseconds.

@@ -192,10 +192,10 @@ impl fmt::Display for LinkError {
                 "the coordinator's address holds a name, a password or a query, which is not used: write \
                  it without ({place}), and give the token with --token-file"
             ),
-            LinkError::Tls(error) => write!(f, "the certificates cannot be used: {error:?}"),
+            LinkError::Tls(error) => write!(f, "unusable certificates: {error:?}"),
             LinkError::Token => write!(
                 f,
-                "the token cannot be one: it is one line, as `kazoe token create` printed it"
+                "malformed API token: a token is one line, as `kazoe token create` printed it"
             ),
         }
     }

@@ -72,7 +72,10 @@ impl Patience {
         if tries == 0 {
             let why = status.message();
             match pushback(&status) {
-                Some(_) => warn!(why, "the coordinator has too much to do; waiting as told"),
+                Some(_) => warn!(
+                    why,
+                    "the coordinator is overloaded; waiting as long as it asked"
+                ),
                 None => warn!(
                     why,
                     "the coordinator does not answer; trying again until it does"

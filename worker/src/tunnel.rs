@@ -141,7 +141,7 @@ impl fmt::Display for TunnelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the proxy {} ", self.proxy)?;
         match &self.why {
-            Why::Away(words) => write!(f, "cannot be reached: {words}"),
+            Why::Away(words) => write!(f, "is unreachable: {words}"),
             Why::Silent(patience) => write!(f, "did not answer within {patience:?}"),
             Why::Broken(words) => write!(f, "did not answer as one does: {words}"),
             Why::Nameless => write!(

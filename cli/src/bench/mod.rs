@@ -64,7 +64,7 @@ pub(crate) struct Plan {
     pub(crate) threads: usize,
     /// The most that each stage may take, but for its first round.
     pub(crate) time: Duration,
-    /// Exactly so many rounds of each stage instead.
+    /// This number of rounds of each stage instead.
     pub(crate) rounds: Option<u32>,
 }
 

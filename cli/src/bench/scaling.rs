@@ -24,7 +24,7 @@ use crate::progress::Steps;
 /// How many pairs of runs, unless the plan says how many rounds.
 const PAIRS: u32 = 5;
 
-/// What progress is told.
+/// What progress shows.
 const WORDS: &str = "all threads against one";
 
 /// Runs of one pair.
@@ -152,7 +152,7 @@ const ROUND: u64 = 1 << 22;
 /// What the loop makes of 1 in one go, computed by a plain Python program.
 const AFTER_ROUND: u64 = 0xa261_9785_a6f3_69d5;
 
-/// Lets each thread make so many steps, a multiple of [`ROUND`].
+/// Lets each thread make this number of steps, a multiple of [`ROUND`].
 fn arithmetic(threads: usize, steps: u64) -> Result<Duration, String> {
     let work = move || {
         let mut last = 0;

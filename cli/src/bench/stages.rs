@@ -16,7 +16,7 @@ use super::{Part, Plan};
 /// The stages that the plan wants, in order.
 ///
 /// # Errors
-/// If tables cannot be built.
+/// If building tables fails.
 pub(super) fn chosen<'a, B: Bits>(
     inputs: &'a Inputs<B>,
     plan: &Plan,

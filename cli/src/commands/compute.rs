@@ -26,7 +26,7 @@ use crate::quantity::{self, counted};
 use crate::threads::Threads;
 use crate::{local, rlimits, signals, store};
 
-/// Compute a part of a campaign on a machine that reaches nobody.
+/// Compute a part of a campaign on a machine without a network.
 ///
 /// The campaign comes in a file, of which only what stands before the segments is read: 'kazoe export'
 /// writes one on the machine that has the campaign, whether any of it is computed yet or not. What is

@@ -28,7 +28,7 @@ use crate::{secrets, signals, span, text_file};
 ///
 /// It keeps everything in a database on PostgreSQL and nothing in itself: kill it whenever you like and
 /// start it again, or run two on one database. SIGTERM or Ctrl-C: it lends nothing more, takes what
-/// arrives and leaves; the workers wait for the next one. The log on standard error tells what happens,
+/// arrives and leaves; the workers wait for the next one. The log on standard error shows what happens,
 /// and how far each campaign is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -55,7 +55,7 @@ pub(super) struct Args {
     )]
     listen: Listen,
 
-    /// Listen beyond this machine without TLS: whoever can see the traffic can read the tokens.
+    /// Listen beyond this machine without TLS: tokens cross the network in plain text.
     #[arg(long, conflicts_with_all = ["tls_cert", "tls_key", "tls_client_ca"])]
     plaintext: bool,
 
@@ -71,7 +71,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", env = "KAZOE_TLS_CLIENT_CA")]
     tls_client_ca: Option<PathBuf>,
 
-    /// Ask nobody for a token: whoever reaches the port may do everything. On this machine only.
+    /// Require no tokens: every caller that reaches the port acts as the operator. On this machine only.
     #[arg(long)]
     no_tokens: bool,
 
@@ -87,7 +87,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = audit_share)]
     audit: u32,
 
-    /// How often a line tells how far each campaign is.
+    /// How often the log shows each campaign's progress.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = span::parse)]
     rhythm: Duration,
 
@@ -267,7 +267,9 @@ impl Args {
     ) -> Result<Ending, Stop> {
         let ledger = self.database.connect_to_serve(self.made_up).await?;
         let door = if self.no_tokens {
-            warn!("no tokens are asked for: whoever reaches the port may do everything");
+            warn!(
+                "no tokens are required: every caller that reaches the port acts as the operator"
+            );
             Door::Open
         } else {
             Door::Credentials

@@ -33,12 +33,12 @@ use crate::store;
 /// Its segments fill those that are empty; those that are there already are compared, whole. A campaign
 /// that is not there yet is begun, and 'kazoe run', or the coordinator's workers, go on with it. A
 /// coordinator takes files from operators, and credits the owner of their token. Nothing is believed that this build
-/// would count otherwise in the file's self-test; 'kazoe verify FILE' recomputes as much as one likes.
+/// would compute differently in the file's self-test; 'kazoe verify FILE' recomputes any share of it.
 ///
 /// The whole file is read first, and compared with the digest, the fingerprint and the checksum that it
 /// states. A database takes all of it in one transaction, or nothing: on a fault in the file, a full disk or
 /// Ctrl-C it is as before. A coordinator takes it in requests of at most 256 segments; an import that stops
-/// half way says which segments were taken. Importing a file again is always safe.
+/// early says which segments were taken. Importing a file again is always safe.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -7,7 +7,7 @@ use crate::ending::{Ending, Stop};
 use crate::output::{Output, tell};
 use crate::store;
 
-/// Bring a database on PostgreSQL up to this build's schema, as the role that owns it.
+/// Migrate a database on PostgreSQL to this build's schema, as the role that owns it.
 ///
 /// Once for a new database, and again with each new version of Kazoe, before its coordinators start;
 /// where there is nothing to do it does nothing. A pooler before the database must give the

@@ -136,7 +136,7 @@ impl Cli {
     /// for help, end the program.
     ///
     /// # Errors
-    /// If a file or the environment says what cannot be.
+    /// If a file or the environment has an invalid value.
     pub(crate) fn read() -> Result<Self, Stop> {
         let words: Vec<OsString> = env::args_os().collect();
         let text = |text: OsString| text.to_string_lossy().into_owned();

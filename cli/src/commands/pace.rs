@@ -35,7 +35,7 @@ pub(super) struct Resume {
     which: Which,
 }
 
-/// Lend nothing more of a campaign, and tell workers to drop it; what was counted stays.
+/// Cancel a campaign: no more leases, and workers drop what they have of it; what was counted stays.
 ///
 /// `kazoe resume` brings it back. A complete campaign is refused: there is nothing to cancel.
 #[derive(Debug, clap::Args)]

@@ -24,7 +24,7 @@ use crate::store::{self, StoreArgs};
 use crate::threads::Threads;
 use crate::variant;
 
-/// Samples of a campaign that nobody said more about.
+/// Samples of a campaign without `--samples`.
 const SAMPLES: u64 = 10_000_000;
 
 /// How often the running estimate is made.
@@ -181,7 +181,7 @@ impl Args {
         Ok((record, snapshot))
     }
 
-    /// Works until the campaign is complete or somebody wants a stop.
+    /// Works until the campaign is complete or a stop is requested.
     async fn compute(
         &self,
         ledger: &LocalStore,

@@ -19,7 +19,7 @@ use crate::{local, signals, store, variant};
 /// Hand a campaign to a coordinator, whose workers count it.
 ///
 /// Prints the campaign's id. A campaign that is there already stays as it is, paused or cancelled too; more samples
-/// extend it, and whatever is finished is reused. What of a submission the campaign does not take (another segment
+/// extend it, and what is finished is reused. What of a submission the campaign does not take (another segment
 /// size or priority, fewer samples) is named. With --wait the progress is shown, and at the end the report printed;
 /// a cancelled campaign is not waited for.
 #[derive(Debug, clap::Args)]

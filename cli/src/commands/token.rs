@@ -25,7 +25,7 @@ use crate::{secrets, store};
 ///
 /// A token names an owner, the person or laboratory that answers for what is done with it, and a role.
 /// It is one line for a file that only its owner can read; the database keeps a hash of it. The first
-/// one, an operator's, is made past the coordinator, by whoever can reach the database.
+/// one, an operator's, is made directly in the database.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -48,9 +48,9 @@ Examples:
   kazoe token create --owner 'Tanaka Lab' --role worker --output worker.token
   kazoe token create --owner 'Tanaka Lab' --role worker | ssh lab 'umask 077; cat > worker.token'")]
     Create(Create),
-    /// Take tokens from files, where programs start and nobody is there to be shown one.
+    /// Adopt tokens from files, for deployments that create them before the database.
     ///
-    /// Whoever prepares such a place makes them: `t-`, 8 hexadecimal digits, a full stop, and 64 random
+    /// A deployment script makes them: `t-`, 8 hexadecimal digits, a full stop, and 64 random
     /// hexadecimal digits; deploy/secrets does so. What is known already stays as it is, so this may run at each
     /// start.
     #[command(after_help = "\
@@ -71,7 +71,7 @@ Examples:
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Role {
-    /// To look.
+    /// Read-only access.
     Viewer,
     /// To compute.
     Worker,

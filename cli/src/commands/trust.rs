@@ -22,7 +22,7 @@ use crate::{local, store};
 /// Take tallies back that are not to be trusted; their segments are computed again.
 ///
 /// All that a worker, an owner or a build contributed to a campaign and no other owner confirmed is taken
-/// back; the estimate's prefix moves back with it. Nothing is deleted: the audit log tells who did it and
+/// back; the estimate's prefix moves back with it. Nothing is deleted: the audit log says who did it and
 /// why. To keep the owner from coming again, revoke its tokens first.
 #[derive(Debug, clap::Args)]
 #[command(

@@ -20,15 +20,15 @@ use crate::settings::{Settings, SettingsArgs};
 use crate::threads::Threads;
 use crate::{local, rlimits, signals, span, store};
 
-/// How often the log tells what was done.
+/// How often the log shows what was done.
 const RHYTHM: Duration = Duration::from_secs(60);
 
-/// Compute for a coordinator, until it is told to stop.
+/// Compute for a coordinator until stopped.
 ///
 /// It takes segments, computes them on its threads and hands in what it counted. It keeps nothing on
 /// disk, runs no code that it was sent, and speaks to the coordinator alone. If that is away it waits,
 /// for hours if need be. SIGTERM or Ctrl-C: it finishes what is nearly done, hands in, gives back the
-/// rest and leaves within seconds; once more: at once. What is lost is computed again by somebody.
+/// rest and leaves within seconds; once more: at once. The coordinator reassigns undelivered segments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -62,7 +62,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", value_parser = span::parse)]
     idle_exit: Option<Duration>,
 
-    /// Leave after so many hours.
+    /// Stop after N hours.
     #[arg(long, value_name = "H", value_parser = span::hours)]
     hours: Option<Duration>,
 
@@ -95,8 +95,9 @@ impl Args {
         let mut link = self.office.link()?;
         link.silence = self.silence;
         if let Some(nice) = self.nice {
-            rlimits::be_nice(nice)
-                .map_err(|error| Stop::failed(format_args!("cannot be nice: {error}")))?;
+            rlimits::be_nice(nice).map_err(|error| {
+                Stop::failed(format_args!("raising the nice value failed: {error}"))
+            })?;
         }
         let threads = self.threads.unwrap_or_default().number();
         rlimits::leave_cpu_time_to_stop(threads);
@@ -175,7 +176,7 @@ impl Args {
                     }
                     _ => error!("{why}"),
                 }
-                info!("what was not handed in is computed again by somebody; {tale}");
+                info!("undelivered segments will be reassigned; {tale}");
                 Ok(Ending::Failed)
             }
         }

@@ -119,7 +119,7 @@ fn line(one: &Worker) -> String {
     )
 }
 
-/// Tell a worker to leave: it is lent nothing more, hands in what it has begun, and ends.
+/// Drain a worker: it gets no more leases, delivers what it has begun, and exits.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -160,7 +160,7 @@ impl Drain {
 ///
 /// A lease of a dead worker expires by itself. This is for what does not: a worker that hangs and still says that
 /// it is alive, or a database whose clock was set. If the worker lives it stops computing what was taken back; a
-/// tally that it hands in all the same is compared with the others. Nothing is deleted, and the audit log tells who
+/// tally that it still delivers is compared with the others. Nothing is deleted, and the audit log says who
 /// did it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

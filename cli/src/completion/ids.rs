@@ -20,7 +20,7 @@ use crate::office::{Office, OfficeArgs};
 use crate::place::PlaceArgs;
 use crate::store::StoreArgs;
 
-/// How long somebody who has pressed Tab may wait.
+/// How long a user who pressed Tab waits.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Ids of campaigns.

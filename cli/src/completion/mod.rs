@@ -25,7 +25,7 @@ pub(crate) fn answer() {
         .complete();
 }
 
-/// What tells a shell to ask: a script for it.
+/// The script that makes a shell ask this program.
 ///
 /// # Errors
 /// If there is no such shell.

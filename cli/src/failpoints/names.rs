@@ -1,7 +1,7 @@
 //! The names of the points. The tests that stop processes there read this very file.
 
-/// By what is done just before or after: `written` has not sent its COMMIT, `committed` has not told
-/// anybody.
+/// Each is named after what was just done: `written` has not sent its COMMIT, `committed` has not
+/// answered.
 pub(super) const POINTS: [&str; 11] = [
     "coordinator.claim.written",
     "coordinator.claim.committed",

@@ -33,7 +33,7 @@ pub(crate) fn build() -> String {
     format!("kazoe {}", env!("CARGO_PKG_VERSION"))
 }
 
-/// What the system calls this machine; empty where it tells nothing.
+/// The machine's host name; empty where the system has none.
 pub(crate) fn host() -> String {
     let system = rustix::system::uname();
     system.nodename().to_string_lossy().into_owned()

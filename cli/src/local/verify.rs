@@ -11,7 +11,7 @@ use kazoe_worker::desk::{Finished, Job};
 use kazoe_worker::stop::{Order, Stop};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// A segment that comes out otherwise.
+/// A segment whose recomputation differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Difference {
     /// The segment.
@@ -79,7 +79,7 @@ const AT_WORK: usize = 16;
 const PAGE: u32 = 256;
 
 impl Checker {
-    /// Starts so many threads that will compute a share from 0 to 1 of the segments offered.
+    /// Starts threads that compute a share, from 0 to 1, of the segments offered.
     pub(crate) fn start(
         counter: Arc<Counter>,
         cut: Cut,

@@ -29,7 +29,7 @@ const SECTIONS: [&str; 10] = [
 /// The members of a section that are items of it.
 const ITEMS: [&str; 2] = ["folded", "unfolded"];
 
-/// The members by which the elements of a JSON array are told apart.
+/// The members that identify the elements of a JSON array.
 const KEYS: [&str; 6] = ["stage", "method", "depth", "build", "worker", "owner"];
 
 /// A line without its value.
@@ -112,7 +112,7 @@ fn leaves(value: &Value, name: [&str; 3], figures: &mut Vec<(Name, String)>) {
     }
 }
 
-/// An element of an array as the value that tells it apart from the others, and the rest of it.
+/// An element of an array as the value that identifies it, and the rest of it.
 fn told_apart(element: &Value) -> (String, Value) {
     let mut rest = element.clone();
     let members = rest.as_object_mut();

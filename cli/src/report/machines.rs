@@ -12,7 +12,7 @@ const ROWS: usize = 20;
 /// Significant digits of a share.
 const DIGITS: usize = 3;
 
-/// The workers that have accepted segments, the most first, and how many more there are than are told.
+/// The workers that have accepted segments, the most first, and how many more there are than are listed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Machines {
     pub(crate) workers: Vec<WorkerShare>,
@@ -20,7 +20,7 @@ pub(crate) struct Machines {
 }
 
 impl Machines {
-    /// Returns the table of a campaign with so many accepted segments; nothing where one worker alone computed it.
+    /// Returns the table of a campaign with this number of accepted segments; `None` where one worker computed all.
     pub(super) fn table(&self, segments: u64) -> Option<Table> {
         if self.workers.len() < 2 {
             return None;

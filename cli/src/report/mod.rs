@@ -69,7 +69,7 @@ impl Home {
         }
     }
 
-    /// The command that counts so many samples of a campaign.
+    /// The command that counts this number of samples of a campaign.
     fn command(&self, campaign: &Campaign, samples: Option<u64>) -> String {
         match self {
             Home::Database(store) => typed::run(campaign, samples, store),
@@ -102,7 +102,7 @@ impl Findings {
     /// Makes the report of what was found; of the witnesses the paths are enough.
     ///
     /// # Errors
-    /// If the population cannot be numbered.
+    /// If the population has no numbering.
     pub(crate) fn new(
         record: CampaignRecord,
         snapshot: Snapshot,

@@ -220,8 +220,8 @@ pub(super) fn owners(owners: &[OwnerShare]) -> Option<Table> {
         ]),
         rows: rows.collect(),
         notes: vec![
-            "CPU hours: as the workers told them; ~ where some are estimated by the speed measured last, none \
-             where that is not known."
+            "CPU hours: as the workers reported them; ~ where some are estimated from the speed measured last, none \
+             where no speed is known."
                 .to_owned(),
             "disagreed: tallies that a ruling found wrong; disputed: tallies of which it is not known yet who is right."
                 .to_owned(),

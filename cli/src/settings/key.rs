@@ -75,7 +75,7 @@ impl Key {
         &self.id
     }
 
-    /// A value of it as anybody may see it.
+    /// Its value with secrets masked.
     pub(super) fn shown(&self, text: &str) -> String {
         if self.secret || text.contains("://") {
             mask::address(text)

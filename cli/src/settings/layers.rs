@@ -18,7 +18,7 @@ use crate::text_file;
 /// The settings of the programs, and which variables any command knows.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// The name of a command, and the names in a file of what it can be told.
+    /// The name of a command, and the names of its settings in a file.
     pub(super) commands: BTreeMap<String, Vec<String>>,
     pub(super) variables: Vec<String>,
 }
@@ -132,7 +132,7 @@ impl Layers {
     /// Reads each value as its flag would.
     ///
     /// # Errors
-    /// If one cannot be, with who said it.
+    /// If a value is invalid, with its origin.
     pub(super) fn check(&self, command: &Command) -> Result<(), Stop> {
         let command = alone(command.clone()).no_binary_name(true);
         for (key, said) in &self.said {
@@ -149,7 +149,7 @@ impl Layers {
                 let (origin, path) = (&said.origin, key.path());
                 let shown = key.shown(&said.text);
                 return Err(Stop::usage(format_args!(
-                    "{origin}: `{path}` cannot be `{shown}`: {why}"
+                    "{origin}: invalid value `{shown}` of `{path}`: {why}"
                 )));
             }
         }
@@ -171,7 +171,7 @@ fn alone(command: Command) -> Command {
     command.mut_args(|arg| arg.env(Resettable::Reset))
 }
 
-/// Whether something is chosen by it: a switch may be told to be off.
+/// Whether it chooses something: a switch may be set to off.
 fn is_set(key: &Key, said: &Said) -> bool {
     !key.is_switch() || said.text == "true"
 }

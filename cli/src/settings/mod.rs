@@ -58,7 +58,7 @@ const NO_SETTINGS: [&str; 4] = [CONFIG, PRINT, "json", "made-up"];
 /// Where a value came from, the weakest first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Origin {
-    /// Nobody said anything.
+    /// No layer sets it.
     Default,
     /// This file.
     File(String),
@@ -91,7 +91,7 @@ impl std::fmt::Display for Origin {
     }
 }
 
-/// A value as it was written, and by whom.
+/// A value as it was written, and its layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Said {
     text: String,
@@ -117,7 +117,7 @@ pub(crate) struct Settings {
     json: bool,
 }
 
-/// What was typed cannot be obeyed.
+/// The command line is invalid.
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// By what is typed alone, in clap's words; also a wish for help.
@@ -253,7 +253,7 @@ fn variables_of(command: &Command) -> Vec<String> {
     own.map(str::to_owned).chain(below).collect()
 }
 
-/// The file that was typed, whatever the environment says.
+/// The file on the command line, which wins over the environment's.
 fn typed_value(matches: &ArgMatches, id: &str) -> Option<PathBuf> {
     let typed = matches.value_source(id) == Some(ValueSource::CommandLine);
     matches

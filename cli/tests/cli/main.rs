@@ -20,6 +20,7 @@ mod older;
 mod output_files;
 mod parts;
 mod pasted;
+mod plain_words;
 mod published;
 mod readers;
 mod report;

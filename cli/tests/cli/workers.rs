@@ -26,7 +26,7 @@ fn an_error_of_a_token_names_its_file() {
     for (content, why) in [
         (&b""[..], "its first line is empty"),
         (b"\n\n", "its first line is empty"),
-        (b"t-1\x07.x\n", "the token cannot be one"),
+        (b"t-1\x07.x\n", "malformed API token"),
         (b"t-1\xff\n", "UTF-8"),
     ] {
         fs::write(&file, content).unwrap();

@@ -133,12 +133,12 @@ async fn a_database_that_is_down_is_named_once_and_blames_no_caller() {
     let coordinator = house.coordinator();
     wait_until_serving(&house);
     server.kill_9();
-    until(|| named(&coordinator, "cannot be reached") == 1);
+    until(|| named(&coordinator, "is unreachable") == 1);
     wait_until_not_serving(&house);
     for question in ["campaigns", "workers", "campaigns"] {
         let refusal = house.refusal(&[question]);
         assert!(refusal.contains("cannot serve at present"), "{refusal}");
-        assert!(refusal.contains("cannot be reached"), "{refusal}");
+        assert!(refusal.contains("is unreachable"), "{refusal}");
     }
     server.start(&[]).await;
     wait_until_serving(&house);
@@ -146,7 +146,7 @@ async fn a_database_that_is_down_is_named_once_and_blames_no_caller() {
     // More than one rhythm, so that what was counted is told.
     let log = coordinator.log();
     assert!(!log.contains("turned away"), "{log}");
-    assert_eq!(log.matches("cannot be reached").count(), 1, "{log}");
+    assert_eq!(log.matches("is unreachable").count(), 1, "{log}");
     assert_eq!(log.matches("the database serves again").count(), 1, "{log}");
 }
 

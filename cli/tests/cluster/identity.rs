@@ -62,7 +62,7 @@ async fn a_token_allows_what_its_role_does() {
     for (text, words) in [
         (format!("{id}.{turned}"), "not known here"),
         (format!("t-00000000.{secret}"), "not known here"),
-        (id.to_owned(), "no token of Kazoe's"),
+        (id.to_owned(), "malformed API token"),
     ] {
         fs::write(house.path("wrong.token"), text).unwrap();
         let (code, said) = as_owner("wrong", &["campaigns"]);
@@ -118,7 +118,7 @@ async fn tokens_that_were_made_before_the_database_are_adopted_once() {
         ("--owner lab --operator other", "with another secret"),
         ("--owner lab --worker early", "as operator, for lab"),
         ("--owner else --operator early", "as operator, for lab"),
-        ("--owner lab --operator half", "half: that is no token"),
+        ("--owner lab --operator half", "half: malformed API token"),
         ("--owner lab --operator none", "none: No such file"),
     ] {
         let output = adopt(words);
@@ -218,7 +218,11 @@ async fn a_drained_worker_hands_in_what_it_has_begun_and_leaves() {
     let id = house.json(&["workers"])[0]["worker"].clone();
     house.ask(&["drain", id.as_str().unwrap()]);
     assert_eq!(worker.wait(), Some(0), "{}", worker.log());
-    assert!(worker.log().contains("told to leave"), "{}", worker.log());
+    assert!(
+        worker.log().contains("drained by the coordinator"),
+        "{}",
+        worker.log()
+    );
     assert!(house.json(&["workers"]).is_empty(), "it left");
     let drained = house.json(&["workers", "--all"]).remove(0);
     assert_eq!(

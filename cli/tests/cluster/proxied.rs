@@ -200,7 +200,7 @@ async fn what_is_wrong_with_a_proxy_is_told() {
             forbidding.with_credentials("me:hush"),
             "opens no tunnel to kazoe.invalid:",
         ),
-        (gone, "cannot be reached: "),
+        (gone, "is unreachable: "),
     ] {
         let refusal = house.refusal(&["health", "--ca-file", "ours.ca", "--proxy", &proxy]);
         let place = proxy.rsplit(['@', '/']).next().unwrap();

@@ -184,7 +184,7 @@ async fn one_address_has_only_so_many_connections() {
     }
     // A worker waits as it was told, and no longer than it must.
     let mut worker = house.worker("b", &[]);
-    worker.wait_for("waiting as told");
+    worker.wait_for("waiting as long as it asked");
     open.truncate(2);
     worker.wait_for("joined");
     drop(worker);

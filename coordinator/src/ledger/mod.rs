@@ -278,17 +278,19 @@ impl fmt::Display for LedgerError {
                 };
                 write!(
                     f,
-                    "this build counts otherwise than the one that computed campaign {campaign}: \
-                     for block {block} it gets [{}], stored is [{}]; go on with the build that began \
-                     it, or begin anew in another database",
+                    "self-test mismatch: for block {block} of campaign {campaign} this build computes [{}], and the \
+                     stored tally is [{}]; continue with the build that began the campaign, or begin \
+                     one in another database",
                     text(computed),
                     text(stored)
                 )
             }
             LedgerError::NotHeld(token) => {
-                write!(f, "no lease goes on under the token {}-..", token.sequence)
+                write!(f, "no active lease has the token {}-..", token.sequence)
             }
-            LedgerError::NotLent(segment) => write!(f, "segment {segment} is not part of it"),
+            LedgerError::NotLent(segment) => {
+                write!(f, "segment {segment} is not in this lease or campaign")
+            }
             LedgerError::Samples {
                 segment,
                 samples,
@@ -298,7 +300,7 @@ impl fmt::Display for LedgerError {
                 "{samples} samples of segment {segment}: a segment has 1 to {most}"
             ),
             LedgerError::Tally { segment, broken } => {
-                write!(f, "the tally of segment {segment} cannot be: {broken}")
+                write!(f, "invalid tally of segment {segment}: {broken}")
             }
             LedgerError::Differs {
                 campaign,
@@ -314,7 +316,7 @@ impl fmt::Display for LedgerError {
                 crate::tally_text::write(arrived)
             ),
             LedgerError::Witness { segment, index } => {
-                write!(f, "sample {index} cannot be a witness of segment {segment}")
+                write!(f, "invalid witness of segment {segment}: sample {index}")
             }
             LedgerError::MadeUp(id) => write!(
                 f,
@@ -328,7 +330,7 @@ impl fmt::Display for LedgerError {
                      changed past the ledger"
                 )
             }
-            LedgerError::Abandoned => write!(f, "it was given up half way; send it again"),
+            LedgerError::Abandoned => write!(f, "request aborted; retry"),
             LedgerError::Storage(error) => error.fmt(f),
         }
     }

@@ -8,7 +8,7 @@ use crate::leasing::{Millis, Presence, Sighting, presence};
 /// What a credential allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// To look.
+    /// Read-only access.
     Viewer,
     /// To compute.
     Worker,

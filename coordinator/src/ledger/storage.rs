@@ -89,7 +89,7 @@ impl fmt::Display for StorageError {
                     ),
                     StorageFault::ReadOnly => write!(
                         f,
-                        "{path} cannot be written: change its permissions or those of its folder, or \
+                        "{path} is not writable: change its permissions or those of its folder, or \
                          choose another with --db"
                     ),
                     StorageFault::Displaced => write!(
@@ -100,7 +100,7 @@ impl fmt::Display for StorageError {
                     ),
                     StorageFault::Unreachable => write!(
                         f,
-                        "{path} cannot be opened: check that its folder exists and its permissions, or \
+                        "opening {path} failed: check that its folder exists and its permissions, or \
                          choose another with --db"
                     ),
                     // The others are a server's.
@@ -142,7 +142,7 @@ fn write_server_fault(
         ),
         StorageFault::Unreachable => write!(
             f,
-            "the database {server} cannot be reached: check the address, and that the server runs"
+            "the database {server} is unreachable: check the address, and that the server runs"
         ),
         StorageFault::Login => write!(
             f,

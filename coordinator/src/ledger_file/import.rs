@@ -202,8 +202,8 @@ impl fmt::Display for ImportError {
             ImportError::Ledger(error) => error.fmt(f),
             ImportError::SelfTest(theirs) => write!(
                 f,
-                "this build counts block {} otherwise than the file's self-test [{}]; use the \
-                 release that wrote it",
+                "self-test mismatch: this build computes another tally of block {} than the file's self-test [{}]; use \
+                 the release that wrote the file",
                 theirs.block,
                 crate::tally_text::write(&theirs.tally)
             ),

@@ -198,7 +198,7 @@ impl Admin for AdminService {
             Drained::Told => false,
             Drained::Gone => true,
         };
-        info!(worker, gone, by = caller.owner, "worker told to leave");
+        info!(worker, gone, by = caller.owner, "worker drained");
         Ok(Response::new(DrainResponse { gone }))
     }
 

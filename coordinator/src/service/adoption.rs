@@ -105,7 +105,7 @@ impl fmt::Display for AdoptError {
         match self {
             AdoptError::Form => write!(
                 f,
-                "that is no token: it is `t-`, 8 hexadecimal digits, a full stop, and 64 random \
+                "malformed API token: a token is `t-`, 8 hexadecimal digits, a full stop, and 64 random \
                  hexadecimal digits"
             ),
             AdoptError::Taken { id } => write!(

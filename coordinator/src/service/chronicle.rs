@@ -269,7 +269,7 @@ fn tell_audit(campaign: &str, entry: &AuditEntry) {
     let what = match action.as_str() {
         "settle" => "dispute settled",
         "retract" => "segment taken back",
-        "recut" => "segment cut anew",
+        "recut" => "segment recut",
         "set_aside" => "segment set aside",
         "retry" => "segment brought back",
         "reclaim" => "lease taken back",

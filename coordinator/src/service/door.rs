@@ -40,7 +40,7 @@ pub(super) struct Caller {
 /// What a call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Right {
-    /// To look: any role.
+    /// Read-only access: any role.
     Look,
     /// To compute: a worker or the operator.
     Compute,
@@ -163,7 +163,7 @@ fn shown(headers: &HeaderMap) -> Result<(&str, blake3::Hash), Status> {
         .and_then(|header| header.strip_prefix("Bearer "))
         .and_then(|token| token.split_once('.'))
         .filter(|(id, secret)| id.len() <= 64 && secret.len() == SECRET_DIGITS)
-        .ok_or_else(|| Status::unauthenticated("what was sent is no token of Kazoe's"))?;
+        .ok_or_else(|| Status::unauthenticated("malformed API token"))?;
     Ok((id, blake3::hash(secret.as_bytes())))
 }
 

@@ -111,8 +111,10 @@ impl fmt::Display for TlsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TlsError::Pem(what, why) => write!(f, "there is no {what} (PEM) in its file: {why}"),
-            TlsError::Use(why) => write!(f, "the certificate and its key cannot be used: {why}"),
-            TlsError::Authority(why) => write!(f, "the callers' authority cannot be used: {why}"),
+            TlsError::Use(why) => write!(f, "unusable certificate or key: {why}"),
+            TlsError::Authority(why) => {
+                write!(f, "unusable certificate authority of callers: {why}")
+            }
         }
     }
 }

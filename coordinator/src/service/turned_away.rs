@@ -37,7 +37,7 @@ impl TurnedAway {
                 "connections that made room or showed too many wrong ones",
             ),
             (&self.unread, "connections that read nothing"),
-            (&self.later, "calls told to ask later"),
+            (&self.later, "calls deferred"),
             (&self.messages, "messages too large, compressed or slow"),
             (&self.long, "calls whose answer took too long"),
         ];

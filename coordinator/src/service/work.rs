@@ -139,7 +139,7 @@ fn welcome(
             let theirs = shown.get(block);
             if theirs != Some(tally) {
                 return Err(format!(
-                    "the worker counts otherwise: of block {block} of [{name}] it gets [{}], the \
+                    "self-test mismatch: for block {block} of [{name}] the worker computes [{}], the \
                      coordinator [{}]; use builds of the same release, and if they are, do not trust \
                      that machine",
                     theirs.map_or_else(|| "nothing".to_owned(), in_words),

@@ -86,7 +86,7 @@ impl Talk {
 /// An answer that cannot be: a coordinator of another build, or no coordinator at all.
 #[must_use]
 pub fn odd(invalid: Invalid) -> Status {
-    Status::failed_precondition(format!("the coordinator's answer cannot be: {invalid}"))
+    Status::failed_precondition(format!("invalid coordinator response: {invalid}"))
 }
 
 /// A stream of messages under a lease, each answered before the next.

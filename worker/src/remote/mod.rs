@@ -365,7 +365,7 @@ impl Desk for RemoteDesk {
                         }
                         messages::Offer::Later(wait) => Ok(Offer::Later(wait)),
                         messages::Offer::Leave => {
-                            info!("told to leave");
+                            info!("drained by the coordinator");
                             Ok(Offer::Over)
                         }
                     };

@@ -22,7 +22,7 @@ use crate::variant;
 /// A game's stages take turns, round by round, and each is shown with its least, middle and greatest
 /// round. They work on 128 blocks of 4,096 samples from beyond block 2^20, where a long campaign keeps
 /// the witness search of one block in 128: so the whole pipeline costs what a sample of a long campaign
-/// costs, witnesses included. Stages are timed on one thread in processor time where the system tells it,
+/// costs, witnesses included. Stages are timed on one thread in processor time where the system reports it,
 /// the verdicts of single positions and runs of many threads on the wall; each line says which.
 ///
 /// The funnel and the whole pipeline are measured on the arm in use (see 'kazoe --version --verbose') and
@@ -64,7 +64,7 @@ pub(super) struct Args {
     )]
     seconds: Duration,
 
-    /// Exactly so many rounds of each stage instead, so that the same work is done each time.
+    /// Run exactly N rounds of each stage instead, so that the same work is done each time.
     #[arg(
         long,
         value_name = "N",

@@ -18,7 +18,7 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    /// Nothing yet of a file of so many segments.
+    /// Nothing yet of a file with this number of segments.
     pub(super) const fn nothing_of(file: String, segments: u64) -> Self {
         Taken {
             file,

@@ -49,7 +49,7 @@ impl Whole {
     fn copy(path: &Path, reader: impl Read) -> Result<Self, Stop> {
         let at = |error: io::Error| {
             Stop::failed(format_args!(
-                "{}: cannot be kept in a temporary file ({error}); TMPDIR names the folder for it",
+                "{}: copying it into a temporary file failed ({error}); TMPDIR names the folder of temporary files",
                 path.display()
             ))
         };
