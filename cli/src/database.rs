@@ -61,12 +61,12 @@ impl DatabaseArgs {
             .map_err(Stop::failed)
     }
 
-    /// Connects with all connections of a coordinator, of counted campaigns or of made-up tallies.
+    /// Connects with all connections of a coordinator.
     ///
     /// # Errors
     /// If the database cannot serve a coordinator.
-    pub(crate) async fn connect_to_serve(&self, made_up: bool) -> Result<PostgresLedger, Stop> {
-        PostgresLedger::connect_to_serve(&self.url()?, made_up)
+    pub(crate) async fn connect_to_serve(&self) -> Result<PostgresLedger, Stop> {
+        PostgresLedger::connect_to_serve(&self.url()?)
             .await
             .map_err(Stop::failed)
     }

@@ -123,7 +123,7 @@ impl LimitArgs {
     /// Raises the limit of open files for this number of connections, or says how many there are.
     pub(crate) fn prepare(&self) {
         let connections = self.limits().connections_and_strangers() as u64;
-        if let Err(Shortage { wanted, most, .. }) = descriptors::raise_for(connections) {
+        if let Err(Shortage { wanted, most }) = descriptors::raise_for(connections) {
             warn!(
                 handles = most,
                 wanted,

@@ -4,9 +4,6 @@
 //! compared with that table before it is timed. `kazoe bench` measures the same stages on a stretch that
 //! stands for a long campaign; these are for watching one function while one works on it.
 
-#[path = "../tests/data/reader.rs"]
-mod reader;
-
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -15,6 +12,7 @@ use kazoe_common::census::{
 };
 use kazoe_common::game::{Bits, Position, Rules, Variant};
 use kazoe_common::population::{Candidates, Sampler};
+use kazoe_testkit::tables;
 
 /// A block with its known outcomes and digest.
 struct Known {
@@ -27,7 +25,7 @@ struct Known {
 
 impl Known {
     fn of(variant: &'static Variant) -> Self {
-        let rows = reader::table("block-digests.tsv");
+        let rows = tables::table("block-digests.tsv");
         let row = rows
             .iter()
             .find(|row| row[0] == variant.id && row[3] == BLOCK.to_string())

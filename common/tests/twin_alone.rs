@@ -4,12 +4,12 @@ mod twin;
 
 use kazoe_common::census::Outcome;
 use kazoe_common::game::Variant;
+use kazoe_testkit::tables::table;
 use num_bigint::BigUint;
 use twin::Twin;
 use twin::chance::{Chance, positions};
 use twin::moves::Move;
 use twin::ranks::Candidates;
-use twin::reader::table;
 
 #[test]
 fn twin_perft_of_the_initial_positions() {

@@ -58,7 +58,7 @@ type Names = (&'static Variant, PopulationName, Design);
 /// What a campaign's names mean; if this build does not know one, its field, and that in words.
 fn names(message: &v1::Campaign) -> Result<Names, (&'static str, String)> {
     let unknown = |what: &'static str, name: &str| (what, unknown(what, name));
-    let variant = Variant::of_campaign(&message.variant);
+    let variant = Variant::by_id(&message.variant);
     let population = PopulationName::by_name(&message.population);
     let design = Design::by_name(&message.design);
     Ok((

@@ -4,11 +4,8 @@
 //! turns, round by round, so that whatever else the machine does hits all of them alike; a round that
 //! answers anything but what is known ends the measurement. Then the cores are measured against each
 //! other: see [scaling].
-//!
-//! What one coordinator can hold is another matter: see [cluster].
 
 mod clock;
-pub(crate) mod cluster;
 mod findings;
 mod inputs;
 mod json;

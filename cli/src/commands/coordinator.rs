@@ -91,10 +91,6 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = span::parse)]
     rhythm: Duration,
 
-    /// Lead simulated workers, whose tallies are made up, on a database for nothing else.
-    #[arg(long, hide = true)]
-    made_up: bool,
-
     #[command(flatten)]
     log: LogArgs,
 
@@ -118,15 +114,6 @@ fn audit_share(text: &str) -> Result<u32, String> {
     )]
     let millionths = (share * f64::from(Service::ALL)).round() as u32;
     Ok(millionths.max(1))
-}
-
-/// Ends this process when nobody holds its standard input any more: it is led by a bench, which has ended.
-fn leave_with_the_bench() {
-    std::thread::spawn(|| {
-        // That it can't be read is the end of it as well.
-        let _ = io::copy(&mut io::stdin(), &mut io::sink());
-        std::process::exit(0);
-    });
 }
 
 /// How many connections may wait to be taken: after a restart all workers come back within seconds.
@@ -196,9 +183,6 @@ impl Args {
             limits: self.limits.limits(),
         };
         let leave = signals::hear()?;
-        if self.made_up {
-            leave_with_the_bench();
-        }
         tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
@@ -265,7 +249,7 @@ impl Args {
         tls: Option<TlsAcceptor>,
         leave: signals::Heard,
     ) -> Result<Ending, Stop> {
-        let ledger = self.database.connect_to_serve(self.made_up).await?;
+        let ledger = self.database.connect_to_serve().await?;
         let door = if self.no_tokens {
             warn!(
                 "no tokens are required: every caller that reaches the port acts as the operator"

@@ -180,7 +180,11 @@ mod tests {
                 "none |  | no unfolded estimate is published",
             ]
         );
-        let none = shown(&Variant::MADE_UP, true);
+        static UNPUBLISHED: Variant = Variant {
+            published_share: None,
+            ..Variant::MINISHOGI
+        };
+        let none = shown(&UNPUBLISHED, true);
         let expected = "none |  | Kazoe knows no published estimate of ";
         assert!(none.starts_with(expected), "{none}");
     }

@@ -53,7 +53,7 @@ const CONFIG_VARIABLE: &str = "KAZOE_CONFIG";
 const PRINT: &str = "print-config";
 const PRINT_ID: &str = "print_config";
 /// Flags that are no settings.
-const NO_SETTINGS: [&str; 4] = [CONFIG, PRINT, "json", "made-up"];
+const NO_SETTINGS: [&str; 3] = [CONFIG, PRINT, "json"];
 
 /// Where a value came from, the weakest first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! Bad input: clear words and the right exit code.
 
-use crate::data::table;
 use crate::support::{kazoe, kazoe_fed, lines};
+use kazoe_testkit::tables::table;
 
 const TRY_HELP: &str = "\n\nFor more information, try '--help'.";
 

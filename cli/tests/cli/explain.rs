@@ -3,8 +3,8 @@
 use kazoe_common::game::{Rules, Side, Variant};
 use serde_json::Value;
 
-use crate::data::table;
 use crate::support::{golden, kazoe, kazoe_fed, lines};
+use kazoe_testkit::tables::table;
 
 #[test]
 fn explanations_read_as_written() {

@@ -1,7 +1,7 @@
 //! The known cases, through the binary.
 
-use crate::data::table;
 use crate::support::{kazoe, kazoe_fed, lines};
+use kazoe_testkit::tables::table;
 
 const VARIANTS: [&str; 2] = ["minishogi", "shogi"];
 

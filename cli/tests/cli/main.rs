@@ -2,9 +2,6 @@
 
 mod support;
 
-#[path = "../../../common/tests/data/reader.rs"]
-mod data;
-
 mod bad_input;
 mod bad_stores;
 mod bench;

@@ -115,7 +115,7 @@ const RUN: [&str; 5] = ["minishogi", "--samples", "100k", "--segment", "4"];
 async fn house(server: &Server) -> House<'_> {
     let tls = ["--tls-cert", "ours.cert", "--tls-key", "ours.key"];
     let mut house = House::new(server).await.with(&tls);
-    Authority::new().write(&house, "ours", NAME);
+    Authority::generate().write(&house, "ours", NAME);
     house.url = house
         .listen
         .replace("127.0.0.1", &format!("https://{NAME}"));

@@ -17,8 +17,8 @@ async fn whoever_shows_no_certificate_of_the_authority_stays_outside() {
         "--tls-client-ca",
         "ours.ca",
     ]);
-    Authority::new().write(&house, "ours", "localhost");
-    Authority::new().write(&house, "theirs", "localhost");
+    Authority::generate().write(&house, "ours", "localhost");
+    Authority::generate().write(&house, "theirs", "localhost");
     house.url = house.url.replace("http://127.0.0.1", "https://localhost");
     let _coordinator = house.coordinator();
     let flags = |ca: &str, own: &str| {

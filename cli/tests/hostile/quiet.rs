@@ -55,7 +55,7 @@ async fn half_open_handshakes_take_nobody_s_place() {
         "--max-newcomer",
         "5s",
     ]);
-    Authority::new().write(&house, "ours", "localhost");
+    Authority::generate().write(&house, "ours", "localhost");
     house.url = house.url.replace("http://127.0.0.1", "https://localhost");
     let coordinator = house.coordinator();
     under_attack(

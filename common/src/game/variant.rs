@@ -212,16 +212,6 @@ impl Variant {
         published_share: Some((14_849_198, 100_000_000)),
     };
 
-    /// No game: campaigns of it hold tallies that `kazoe bench cluster` made up. It has mini shogi's rules, so
-    /// that all that is derived from a campaign can be, and a name of its own, so that no such tally is ever
-    /// taken for one that was counted. It is not one of [`ALL`](Self::ALL).
-    pub const MADE_UP: Variant = Variant {
-        id: "made-up",
-        name: "made-up tallies",
-        published_share: None,
-        ..Variant::MINISHOGI
-    };
-
     /// Every variant that the program knows by name.
     pub const ALL: [&'static Variant; 2] = [&Variant::SHOGI, &Variant::MINISHOGI];
 
@@ -229,19 +219,6 @@ impl Variant {
     #[must_use]
     pub fn by_id(id: &str) -> Option<&'static Variant> {
         Variant::ALL.into_iter().find(|variant| variant.id == id)
-    }
-
-    /// The variant with this id in a ledger on a server or in a message: [`MADE_UP`](Self::MADE_UP) too.
-    #[must_use]
-    pub fn of_campaign(id: &str) -> Option<&'static Variant> {
-        let made_up = (id == Variant::MADE_UP.id).then_some(&Variant::MADE_UP);
-        Variant::by_id(id).or(made_up)
-    }
-
-    /// Whether campaigns of it hold tallies that nobody counted.
-    #[must_use]
-    pub fn is_made_up(&self) -> bool {
-        self.id == Variant::MADE_UP.id
     }
 
     /// How many squares the board has.

@@ -1,11 +1,8 @@
 //! Whole blocks with known answers.
 
-#[path = "../data/reader.rs"]
-mod reader;
-
 use kazoe_common::census::{Arm, Campaign, Counter, Outcome};
 use kazoe_common::game::Variant;
-use reader::table;
+use kazoe_testkit::tables::table;
 
 #[test]
 fn blocks_have_their_known_counts_and_digests() {

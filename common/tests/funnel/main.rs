@@ -1,11 +1,9 @@
 //! The fast funnel against the plain way: unrank, then one local rule after the other.
 
-#[path = "../data/variants.rs"]
-mod variants;
-
 use kazoe_common::census::{Arm, BLOCK, Funnel, Outcome};
 use kazoe_common::game::{Bits, Position, Rules, Variant};
 use kazoe_common::population::{Candidates, Rank, Sampler};
+use kazoe_testkit::variants;
 use num_bigint::BigUint;
 
 /// What the plain way says; `None` if the position passes all filters.

@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use kazoe_common::game::{Bits, Piece, Position, Rules, Side, TwoPawns, Variant};
 
-use crate::data::table;
 use crate::random::Chance;
-use crate::shared_variants::{CHIRAL, GOROGORO, JUDKINS};
+use kazoe_testkit::tables::table;
+use kazoe_testkit::variants::{CHIRAL, GOROGORO, JUDKINS};
 
 /// The list of the definition, (place in the piece order, square index), made the slow way.
 fn piece_list<B: Bits>(

@@ -2,8 +2,8 @@
 
 use kazoe_common::game::{Bits, Move, Position, Rules, Variant};
 
-use crate::data::table;
 use crate::variants::variant;
+use kazoe_testkit::tables::table;
 
 fn counts_agree<B: Bits>(variant: &'static Variant) {
     let rules = Rules::<B>::new(variant);

@@ -4,7 +4,7 @@ use kazoe_common::game::{Arrangement, Bits, Position, Rules, Side, Variant};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::data::table;
+use kazoe_testkit::tables::table;
 
 /// Reads every position of a table's column and checks that it comes out as it went in.
 fn round_trips<B: Bits>(variant: &'static Variant, file: &str, column: usize) {

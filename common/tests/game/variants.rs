@@ -2,7 +2,7 @@
 
 use kazoe_common::game::{Kind, Variant};
 
-use crate::shared_variants::{GOROGORO, JUDKINS};
+use kazoe_testkit::variants::{GOROGORO, JUDKINS};
 
 /// A Pawn whose drop may mate.
 const FREE_PAWN: Kind = Kind {

@@ -1,12 +1,9 @@
 //! The verdicts with known answers, and the paths that prove them.
 
-#[path = "../data/reader.rs"]
-mod reader;
-
 use kazoe_common::census::{BLOCK, Funnel, Judge, Outcome, Verdict, published_search};
 use kazoe_common::game::{Bits, Move, Position, Rules, Unmove, Variant};
 use kazoe_common::population::{Candidates, Sampler};
-use reader::table;
+use kazoe_testkit::tables::table;
 
 /// The filter-passing positions of a table and their verdicts.
 fn known<B: Bits>(rules: &Rules<B>, name: &str) -> Vec<(Position<B>, Verdict)> {

@@ -4,8 +4,8 @@ use kazoe_common::game::{Bits, Rules, Variant};
 use kazoe_common::population::{Candidates, Rank, RankOfError};
 use num_bigint::BigUint;
 
-use crate::data::table;
-use crate::variants::{GOROGORO, JUDKINS};
+use kazoe_testkit::tables::table;
+use kazoe_testkit::variants::{GOROGORO, JUDKINS};
 
 fn size(variant: &'static Variant) -> String {
     Candidates::new(variant).unwrap().size().to_string()

@@ -4,7 +4,7 @@ use kazoe_common::game::{Kind, Rules, Side, Variant};
 use kazoe_common::population::{Candidates, CandidatesError, Rank};
 use num_bigint::BigUint;
 
-use crate::variants::{CHIRAL, EVEN, KINGS_ONLY, TINY};
+use kazoe_testkit::variants::{CHIRAL, EVEN, KINGS_ONLY, TINY};
 
 /// Visits all candidates of a variant.
 fn each(variant: &'static Variant, mut visit: impl FnMut(Rank, kazoe_common::game::Position<u64>)) {

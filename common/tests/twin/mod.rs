@@ -15,8 +15,6 @@ pub(crate) mod forward;
 pub(crate) mod hash;
 pub(crate) mod moves;
 pub(crate) mod ranks;
-#[path = "../data/reader.rs"]
-pub(crate) mod reader;
 pub(crate) mod reverse;
 pub(crate) mod sfen;
 pub(crate) mod tiny;

@@ -31,7 +31,7 @@ pub use foreign::{ForeignCampaign, Listed};
 pub use lease::{Delivery, Lease, Lent, Token, TokenError, Who};
 pub use local::{LocalStore, OpenError, WholeImport};
 pub(crate) use postgres::{CLAIMING, CONNECTIONS, KEEPING, Probe, TELLING};
-pub use postgres::{ConnectError, LongReader, PostgresLedger};
+pub use postgres::{ConnectError, PostgresLedger};
 pub use registry::{
     AskingWorker, Credential, Drained, Heartbeat, Holder, LeaseRecord, Market, NewWorker, Overdue,
     PresentWorker, Queued, Reclaim, Reclaimed, Role, Roll, SecretHash, Whose, WorkerRecord,
@@ -50,7 +50,7 @@ pub trait Ledger: Send + Sync {
     ///
     /// # Errors
     /// [`LedgerError::SelfTest`] if the campaign is there and was computed by builds that count
-    /// otherwise; [`LedgerError::MadeUp`] where made-up tallies and counted ones would meet.
+    /// otherwise.
     fn submit(
         &self,
         submission: &Submission,
@@ -216,8 +216,6 @@ pub enum LedgerError {
         /// The sample's index.
         index: u64,
     },
-    /// A campaign of made-up tallies in a ledger of counted ones, or the other way round.
-    MadeUp(String),
     /// A stored row that this build cannot read: another build wrote it, or it was changed past the ledger.
     Row(String),
     /// The work was given up half way; it may be asked for again.
@@ -318,11 +316,6 @@ impl fmt::Display for LedgerError {
             LedgerError::Witness { segment, index } => {
                 write!(f, "invalid witness of segment {segment}: sample {index}")
             }
-            LedgerError::MadeUp(id) => write!(
-                f,
-                "made-up tallies and counted ones never share a database, and campaign {id} is of the \
-                 other kind"
-            ),
             LedgerError::Row(what) => {
                 write!(
                     f,

@@ -193,7 +193,7 @@ fn interpret(row: &CampaignRow) -> Result<CampaignRecord, String> {
         u64::try_from(count).map_err(|_| format!("its {what} {count} is no count"))
     };
     let campaign = Campaign {
-        variant: Variant::of_campaign(variant).ok_or_else(|| unknown("variant", variant))?,
+        variant: Variant::by_id(variant).ok_or_else(|| unknown("variant", variant))?,
         population: PopulationName::by_name(population)
             .ok_or_else(|| unknown("population", population))?,
         design: Design::by_name(design).ok_or_else(|| unknown("design", design))?,

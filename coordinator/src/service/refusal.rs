@@ -10,7 +10,6 @@ pub(super) fn status(error: &LedgerError) -> Status {
     match error {
         LedgerError::UnknownCampaign(_) | LedgerError::NotHeld(_) => Status::not_found(words),
         LedgerError::SelfTest { .. }
-        | LedgerError::MadeUp(_)
         | LedgerError::Differs { .. }
         | LedgerError::Foreign(_)
         | LedgerError::Row(_)

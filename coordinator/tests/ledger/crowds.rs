@@ -3,18 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use kazoe_common::census::Campaign;
-use kazoe_common::game::Variant;
 use kazoe_coordinator::leasing::Verdict;
 use kazoe_coordinator::ledger::{
-    ConnectError, Heartbeat, Lease, Ledger, LedgerError, NewWorker, Pace, PostgresLedger,
-    Submission, Token, Who,
+    Heartbeat, Lease, Ledger, LedgerError, NewWorker, Pace, PostgresLedger, Token, Who,
 };
 use tokio::task::JoinSet;
 
-use crate::made_up::{
-    assert_lawful, assert_sound, campaign, deliveries, delivery, owner, submission,
-};
+use crate::made_up::{assert_lawful, assert_sound, deliveries, delivery, owner, submission};
 use crate::server::Server;
 
 const LONG: Duration = Duration::from_secs(3600);
@@ -242,64 +237,4 @@ async fn a_heartbeat_tells_how_the_lease_stands() {
         .await
         .unwrap();
     assert_eq!(beat(0).await[3], Heartbeat::Cancelled);
-}
-
-#[tokio::test]
-async fn made_up_tallies_and_counted_ones_never_share_a_database() {
-    let server = Server::shared().await;
-    let made_up = Submission {
-        campaign: Campaign::new(&Variant::MADE_UP, 1),
-        ..submission(1, 4096)
-    };
-    let database = server.fresh().await;
-    let url = database.url("kazoe_runtime");
-    let bench = PostgresLedger::connect_made_up(&url).await.unwrap();
-    let refused = bench.submit(&submission(1, 4096)).await;
-    assert!(matches!(refused, Err(LedgerError::MadeUp(_))));
-    bench.submit(&made_up).await.unwrap();
-    let refused = PostgresLedger::connect(&url).await;
-    assert!(
-        matches!(refused, Err(ConnectError::MadeUp(_))),
-        "{refused:?}"
-    );
-
-    let database = server.fresh().await;
-    let url = database.url("kazoe_runtime");
-    let ledger = PostgresLedger::connect(&url).await.unwrap();
-    let refused = ledger.submit(&made_up).await;
-    assert!(matches!(refused, Err(LedgerError::MadeUp(_))));
-    assert!(matches!(
-        ledger.campaign(&made_up.campaign.id()).await,
-        Err(LedgerError::UnknownCampaign(_))
-    ));
-    ledger.submit(&submission(1, 4096)).await.unwrap();
-    let refused = PostgresLedger::connect_made_up(&url).await;
-    assert!(
-        matches!(refused, Err(ConnectError::Counted(_))),
-        "{refused:?}"
-    );
-    assert_ne!(campaign(1).id(), made_up.campaign.id());
-}
-
-#[tokio::test]
-async fn what_is_not_in_the_log_once_is_found() {
-    let server = Server::shared().await;
-    let ledger = server.fresh().await.ledger().await;
-    let (campaign, _) = ledger.submit(&submission(1, 4 * 4096)).await.unwrap();
-    let lease = ledger
-        .claim(&campaign.id, &owner("a"), 3, LONG)
-        .await
-        .unwrap()
-        .unwrap();
-    ledger
-        .deliver(lease.token, &deliveries(&lease)[..2])
-        .await
-        .unwrap();
-    let number = lease.token.sequence;
-    let told = [(number, 0), (number, 1), (number, 2), (number + 1, 0)];
-    let wrong = ledger.not_logged_once(&campaign.id, &told).await.unwrap();
-    assert_eq!(wrong, [(number + 1, 0, 0), (number, 2, 0)]);
-    let reader = ledger.read_for_long().await.unwrap();
-    assert!(ledger.bytes().await.unwrap() > 0);
-    drop(reader);
 }

@@ -12,16 +12,15 @@ mod leases;
 mod local_store;
 mod lookups;
 mod made_up;
-mod mounts;
 mod paces;
 mod pooler;
 mod postgres;
 mod postgres_faults;
 mod postgres_schema;
 mod postgres_settings;
-mod proxy;
 mod readers;
-mod server;
 mod small_disk;
 mod trust;
 mod workers;
+
+use kazoe_coordinator_testkit::{mounts, postgres_proxy as proxy, postgres_server as server};

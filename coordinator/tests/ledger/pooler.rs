@@ -103,7 +103,7 @@ async fn a_pooler_that_keeps_sessions_serves() {
         .await
         .unwrap();
     let url = pooler.url("kazoe_runtime");
-    let ledger = PostgresLedger::connect_to_serve(&url, false).await.unwrap();
+    let ledger = PostgresLedger::connect_to_serve(&url).await.unwrap();
     let (campaign, _) = ledger.submit(&submission(1, 4 * 4096)).await.unwrap();
     let lease = ledger.claim(&campaign.id, &owner("a"), 4, LONG).await;
     let lease = lease.unwrap().unwrap();

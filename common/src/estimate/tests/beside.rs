@@ -68,7 +68,11 @@ fn printed_estimates_follow_from_the_published_counts() {
 
 #[test]
 fn a_variant_without_a_published_estimate_has_none_beside() {
-    let campaign = Campaign::new(&Variant::MADE_UP, 1);
+    static UNPUBLISHED: Variant = Variant {
+        published_share: None,
+        ..Variant::MINISHOGI
+    };
+    let campaign = Campaign::new(&UNPUBLISHED, 1);
     let size = BigUint::from(1_000_000_u32);
     let tally = tally([1, 1, 1, 1, 1, 95, 0], &[1]);
     let report = Report::new(&campaign, &size, &BigUint::from(0_u8), &tally, &[]);

@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kazoe_common::game::Variant;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection, Error, PgConnection, PgPool};
 
@@ -77,10 +76,6 @@ pub enum ConnectError {
         /// What it could do.
         could: String,
     },
-    /// It holds tallies that `kazoe bench cluster` made up, and is for nothing else.
-    MadeUp(String),
-    /// It holds campaigns that somebody counts: no made-up tally may come near them.
-    Counted(String),
     /// The database failed.
     Storage(StorageError),
 }
@@ -134,16 +129,6 @@ impl fmt::Display for ConnectError {
                 "the role could {could} in {server}, which no coordinator may; connect as \
                  {RUNTIME_ROLE}, and not as the owner or a superuser"
             ),
-            ConnectError::MadeUp(server) => write!(
-                f,
-                "{server} holds made-up tallies of `kazoe bench cluster`, which count nothing; use \
-                 another database"
-            ),
-            ConnectError::Counted(server) => write!(
-                f,
-                "{server} holds campaigns that are counted, and made-up tallies must not come near \
-                 them; name a database without any campaign"
-            ),
             ConnectError::Storage(error) => error.fmt(f),
         }
     }
@@ -188,11 +173,8 @@ pub(super) async fn migrate(owner_url: &str) -> Result<(), ConnectError> {
     }
 }
 
-/// Connects as the runtime role to a database of counted campaigns, or of made-up ones.
-pub(super) async fn runtime(
-    runtime_url: &str,
-    made_up: bool,
-) -> Result<(PgPool, Arc<Condition>), ConnectError> {
+/// Connects as the runtime role.
+pub(super) async fn runtime(runtime_url: &str) -> Result<(PgPool, Arc<Condition>), ConnectError> {
     let options = parse(runtime_url)?;
     let server = name(&options);
     let failed = |error: Error| storage(&server, &error);
@@ -208,13 +190,6 @@ pub(super) async fn runtime(
     }
     if let Some(could) = excess(&mut conn).await.map_err(failed)? {
         return Err(ConnectError::Privileged { server, could });
-    }
-    if holds_others(&mut conn, made_up).await.map_err(failed)? {
-        return Err(if made_up {
-            ConnectError::Counted(server)
-        } else {
-            ConnectError::MadeUp(server)
-        });
     }
     // It has served its purpose whether it ends well or not.
     let _ = conn.close().await;
@@ -342,18 +317,6 @@ async fn check_server(server: &str, conn: &mut PgConnection) -> Result<(), Conne
             },
             _ => ConnectError::Storage(error),
         })
-}
-
-/// Whether it holds a campaign of the other kind: made up, or counted.
-async fn holds_others(conn: &mut PgConnection, made_up: bool) -> Result<bool, Error> {
-    sqlx::query_scalar::<_, bool>(
-        "-- connect_holds_others
-         SELECT EXISTS (SELECT 1 FROM campaigns WHERE (variant = $1) <> $2)",
-    )
-    .bind(Variant::MADE_UP.id)
-    .bind(made_up)
-    .fetch_one(conn)
-    .await
 }
 
 /// What the role could do that no coordinator may, if anything.

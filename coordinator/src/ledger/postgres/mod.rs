@@ -25,7 +25,6 @@ mod gather;
 mod gathered;
 mod heard;
 mod losses;
-mod measure;
 mod migrate;
 mod operator;
 mod owners;
@@ -51,8 +50,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kazoe_common::census::{Segment, Witness};
-#[cfg(doc)]
-use kazoe_common::game::Variant;
 use sqlx::{Connection, PgConnection, PgPool, Postgres, Transaction};
 
 use self::claim::Claimant;
@@ -73,7 +70,6 @@ pub(crate) use connect::CONNECTIONS;
 pub(crate) use gathered::{CLAIMING, KEEPING, TELLING};
 
 pub use connect::ConnectError;
-pub use measure::LongReader;
 
 /// How long one attempt at an operation may take: several statements, each bounded by the server. Only a
 /// server that is gone without a word, or a network, takes longer.
@@ -87,8 +83,6 @@ pub struct PostgresLedger {
     pool: PgPool,
     condition: Arc<Condition>,
     attempt: Duration,
-    /// Whether its tallies are made up.
-    made_up: bool,
     gathered: Arc<Gathered>,
 }
 
@@ -109,42 +103,27 @@ impl PostgresLedger {
     ///
     /// # Errors
     /// If the database cannot be reached, takes no writes, loses commits when the machine fails (`fsync`
-    /// is off, or the address turns `synchronous_commit` off), has another schema than this build's, if the
-    /// role could change what must stay, or if it holds made-up tallies.
+    /// is off, or the address turns `synchronous_commit` off), has another schema than this build's, or if
+    /// the role could change what must stay.
     pub async fn connect(runtime_url: &str) -> Result<Self, ConnectError> {
-        Self::open(runtime_url, false).await
-    }
-
-    /// Connects as a coordinator does, to a database of counted campaigns or of made-up tallies, and opens
-    /// all connections that it needs.
-    ///
-    /// # Errors
-    /// As [`connect`](Self::connect), and if the server gives fewer connections.
-    pub async fn connect_to_serve(runtime_url: &str, made_up: bool) -> Result<Self, ConnectError> {
-        let ledger = Self::open(runtime_url, made_up).await;
-        let ledger = ledger.map_err(connect::for_all_connections)?;
-        connect::fill(&ledger.pool, &ledger.condition).await?;
-        Ok(ledger)
-    }
-
-    /// Connects to a database for made-up tallies alone: it takes campaigns of [`Variant::MADE_UP`] and no
-    /// others, as one of [`connect`](Self::connect) takes all others.
-    ///
-    /// # Errors
-    /// As there, and if it holds a campaign that is counted.
-    pub async fn connect_made_up(runtime_url: &str) -> Result<Self, ConnectError> {
-        Self::open(runtime_url, true).await
-    }
-
-    async fn open(runtime_url: &str, made_up: bool) -> Result<Self, ConnectError> {
-        let (pool, condition) = connect::runtime(runtime_url, made_up).await?;
+        let (pool, condition) = connect::runtime(runtime_url).await?;
         Ok(PostgresLedger {
             pool,
             condition,
             attempt: ATTEMPT,
-            made_up,
             gathered: Arc::new(Gathered::new()),
         })
+    }
+
+    /// Connects as a coordinator does, and opens all connections that it needs.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect), and if the server gives fewer connections.
+    pub async fn connect_to_serve(runtime_url: &str) -> Result<Self, ConnectError> {
+        let ledger = Self::connect(runtime_url).await;
+        let ledger = ledger.map_err(connect::for_all_connections)?;
+        connect::fill(&ledger.pool, &ledger.condition).await?;
+        Ok(ledger)
     }
 
     /// With another bound on how long one attempt at an operation may take (two minutes): then its
@@ -513,9 +492,6 @@ impl Ledger for PostgresLedger {
         &self,
         submission: &Submission,
     ) -> Result<(CampaignRecord, Submitted), LedgerError> {
-        if submission.campaign.variant.is_made_up() != self.made_up {
-            return Err(LedgerError::MadeUp(submission.campaign.id()));
-        }
         self.write(|mut tx, _| async move {
             let answer = submit::submit(&mut tx, submission).await?;
             Ok((tx, answer))
