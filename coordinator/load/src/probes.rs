@@ -66,7 +66,7 @@ pub(crate) async fn not_logged_once(
 mod tests {
     use std::time::Duration;
 
-    use kazoe_coordinator::ledger::{Delivery, Ledger, Who};
+    use kazoe_coordinator::ledger::{Claim, Delivery, Ledger, Parcel, Who};
     use kazoe_coordinator_testkit::postgres_server::Server;
 
     use super::*;
@@ -78,15 +78,18 @@ mod tests {
         let database = server.fresh().await;
         let ledger = database.ledger().await;
         let (campaign, _) = ledger.submit(&synthetic::submission()).await.unwrap();
-        let who = Who {
-            owner: "a".to_owned(),
-            worker: "w".to_owned(),
-            build: "test".to_owned(),
-            operator: false,
+        let claim = Claim {
+            who: Who {
+                owner: "a".to_owned(),
+                worker: "w".to_owned(),
+                build: "test".to_owned(),
+                operator: false,
+            },
+            want: 3,
+            hold: Duration::from_secs(3600),
         };
-        let hour = Duration::from_secs(3600);
-        let lease = ledger.claim(&campaign.id, &who, 3, hour).await;
-        let lease = lease.unwrap().unwrap();
+        let leases = ledger.claim(&campaign.id, &[claim]).await;
+        let lease = leases.unwrap().remove(0).unwrap();
         let deliveries: Vec<Delivery> = (0..2)
             .map(|segment| {
                 let finished = synthetic::finished(segment, &campaign.cut);
@@ -99,7 +102,12 @@ mod tests {
                 }
             })
             .collect();
-        ledger.deliver(lease.token, &deliveries).await.unwrap();
+        let parcel = Parcel {
+            token: lease.token,
+            deliveries: deliveries.into(),
+        };
+        let delivered = ledger.deliver(&campaign.id, &[parcel]).await.unwrap();
+        assert!(delivered[0].is_ok());
         let number = lease.token.sequence;
         let told = [(number, 0), (number, 1), (number, 2), (number + 1, 0)];
         let url = database.url("kazoe_runtime");

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kazoe_common::census::{Cut, Segment, Tally, Witness};
@@ -78,6 +79,17 @@ impl fmt::Display for TokenError {
 
 impl std::error::Error for TokenError {}
 
+/// A request for segments of a campaign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The worker that asks.
+    pub who: Who,
+    /// The most segments that it wants.
+    pub want: u32,
+    /// How long the lease holds.
+    pub hold: Duration,
+}
+
 /// One segment of a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lent {
@@ -118,6 +130,26 @@ pub struct Delivery {
     /// How much CPU time it took, by the word of whoever counted. It is kept beside the tally, and compared
     /// with nothing.
     pub cpu: Option<Duration>,
+}
+
+/// Tallies that arrive under one token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parcel {
+    /// The token.
+    pub token: Token,
+    /// The tallies, each of another segment.
+    pub deliveries: Arc<[Delivery]>,
+}
+
+impl Parcel {
+    /// Returns about how many rows it becomes.
+    pub(crate) fn rows(&self) -> usize {
+        let rows = self
+            .deliveries
+            .iter()
+            .map(|one| 8 + one.tally.cells.len() + one.tally.depths.len() + one.witnesses.len());
+        rows.sum()
+    }
 }
 
 impl Delivery {

@@ -28,14 +28,14 @@ use crate::leasing::Verdict;
 
 pub use campaigns::{CampaignRecord, Pace, SelfTest, Service, Submission, Submitted};
 pub use foreign::{ForeignCampaign, Listed};
-pub use lease::{Delivery, Lease, Lent, Token, TokenError, Who};
+pub use lease::{Claim, Delivery, Lease, Lent, Parcel, Token, TokenError, Who};
 pub use local::{LocalStore, OpenError, WholeImport};
-pub(crate) use postgres::{CLAIMING, CONNECTIONS, KEEPING, Probe, TELLING};
+pub(crate) use postgres::{CONNECTIONS, Probe};
 pub use postgres::{ConnectError, PostgresLedger};
 pub use registry::{
-    AskingWorker, Credential, Drained, Heartbeat, Holder, LeaseRecord, Market, NewWorker, Overdue,
-    PresentWorker, Queued, Reclaim, Reclaimed, Role, Roll, SecretHash, Whose, WorkerRecord,
-    WorkerShare, WorkerStanding,
+    AskingWorker, Beat, Credential, Drained, Heartbeat, Holder, LeaseRecord, Market, NewWorker,
+    Overdue, PresentWorker, Queued, Reclaim, Reclaimed, Role, Roll, SecretHash, Whose,
+    WorkerRecord, WorkerShare, WorkerStanding,
 };
 pub use snapshot::{
     AcceptedSegment, AuditEntry, Breach, BuildShare, Counts, LogEntry, OwnerShare, Prefix, Snapshot,

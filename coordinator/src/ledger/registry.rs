@@ -2,7 +2,7 @@
 
 use kazoe_common::census::Segment;
 
-use super::CampaignRecord;
+use super::{CampaignRecord, Token};
 use crate::leasing::{Millis, Presence, Sighting, presence};
 
 /// What a credential allows.
@@ -84,7 +84,16 @@ pub struct AskingWorker {
     pub speed: Option<u64>,
 }
 
-/// How a lease stands whose worker says that it is alive.
+/// A heartbeat: a worker is alive and needs its lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beat {
+    /// The lease's token.
+    pub token: Token,
+    /// The worker's id.
+    pub worker: String,
+}
+
+/// The state of a lease when its worker sends a heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heartbeat {
     /// It has the new deadline.

@@ -17,8 +17,8 @@ use tracing::info;
 
 use super::Coordinator;
 use super::door::{Caller, MintError, Right, allowed, mint};
+use super::fair_queue::Turn;
 use super::refusal::status;
-use super::turns::Turn;
 use crate::leasing::{Millis, Presence, Verdict};
 use crate::ledger::{Drained, Ledger, Reclaim, Reclaimed, Role, Roll, Who, Whose, WorkerStanding};
 use crate::wire;

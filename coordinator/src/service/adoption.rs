@@ -34,12 +34,21 @@ pub async fn adopt(
 ) -> Result<(String, Adopted), AdoptError> {
     let (id, secret) = made_elsewhere(token).ok_or(AdoptError::Form)?;
     let hash: SecretHash = *blake3::hash(secret.as_bytes()).as_bytes();
-    let how = match ledger.credential(id).await? {
+    let find = async || {
+        Ok::<_, LedgerError>(
+            ledger
+                .find_credentials(&[id.to_owned()])
+                .await?
+                .pop()
+                .flatten(),
+        )
+    };
+    let how = match find().await? {
         Some(_) => Adopted::Known,
         None => Adopted::New,
     };
     let ours = ledger.add_credential(id, owner, role, &hash, by).await?;
-    let stored = ledger.credential(id).await?;
+    let stored = find().await?;
     let stored = stored
         .filter(|_| ours)
         .ok_or_else(|| AdoptError::Taken { id: id.to_owned() })?;

@@ -17,9 +17,9 @@ use tonic::{Request, Response, Status};
 use tracing::info;
 
 use super::door::{Caller, Right, allowed};
+use super::fair_queue::Turn;
 use super::limits::AGAIN;
 use super::refusal::status;
-use super::turns::Turn;
 use super::{Coordinator, left};
 use crate::ledger::{self, Ledger, LedgerError, Pace};
 use crate::ledger_file::{ExportError, Pages};
@@ -79,7 +79,7 @@ impl Coordinator {
     /// # Errors
     /// That they should ask again later.
     pub(super) async fn question_turn(&self, token: &str) -> Result<Turn, Status> {
-        let turn = self.question_turns.take(token).await;
+        let turn = self.questions.take(token).await;
         turn.ok_or_else(|| later("the coordinator has too much to do", AGAIN))
     }
 
@@ -282,7 +282,7 @@ async fn watch(
     let mut seen = None;
     loop {
         // Where others ask too much, it is looked at less often.
-        let turn = coordinator.question_turns.take(token).await;
+        let turn = coordinator.questions.take(token).await;
         let news = match turn {
             Some(_turn) => coordinator.news(id, seen).await,
             None => Ok(None),

@@ -18,11 +18,11 @@ use tracing::{Instrument, debug, info_span, warn};
 
 use super::door::{Caller, still_admits};
 use super::limits::AGAIN;
+use super::quota::Permit;
 use super::refusal::status;
-use super::turns::{Turn, Turns};
 use super::{Coordinator, chance, left};
 use crate::leasing::Verdict;
-use crate::ledger::{Heartbeat, LeaseRecord, LedgerError, Token};
+use crate::ledger::{Beat, Heartbeat, LeaseRecord, LedgerError, Parcel, Token};
 use crate::wire;
 
 /// How long a coordinator that leaves still takes what arrives.
@@ -56,13 +56,13 @@ pub(super) async fn converse(
         };
         let answered = match message {
             Ok(Some(message)) => {
-                let turn = tokio::select! {
-                    turn = coordinator.turn(&caller, messages::has_tallies(&message)) => turn,
+                let permit = tokio::select! {
+                    permit = coordinator.permit(&caller, messages::has_tallies(&message)) => permit,
                     // The worker is gone meanwhile; what it said it will say again.
                     () = out.closed() => return,
                 };
-                match turn {
-                    Ok(_turn) => {
+                match permit {
+                    Ok(_permit) => {
                         let within = coordinator.settings.limits.call;
                         let answer = coordinator.answer(&caller, &mut lease, message);
                         let answer = coordinator.in_time(within, answer).await;
@@ -140,19 +140,19 @@ impl Coordinator {
         Ok(answered)
     }
 
-    /// Waits until a message may be worked on: not more often than its token's rate, and by turns. Heartbeats
-    /// have their own of both, so that no lease is lost because others deliver or claim.
-    async fn turn(&self, caller: &Caller, has_tallies: bool) -> Result<Turn, Status> {
-        let (rates, turns): (_, &Turns) = if has_tallies {
-            (&self.tallies, &self.tally_turns)
+    /// Waits as the rate of the caller's token demands, and takes the permit to work on its message. Heartbeats
+    /// have a rate and a quota of their own, so that no lease is lost because others deliver or claim.
+    async fn permit(&self, caller: &Caller, has_tallies: bool) -> Result<Permit, Status> {
+        let (rates, in_progress) = if has_tallies {
+            (&self.tallies, &self.tallies_in_progress)
         } else {
-            (&self.beats, &self.beat_turns)
+            (&self.beats, &self.beats_in_progress)
         };
         let wait = rates.owe(caller.token(), std::time::Instant::now());
         if !wait.is_zero() {
             tokio::time::sleep(wait).await;
         }
-        turns.take(caller.token()).await.ok_or_else(|| {
+        in_progress.take(caller.token()).ok_or_else(|| {
             let wait = AGAIN.mul_f64(1.0 + chance());
             later("the coordinator has too much to do", wait)
         })
@@ -161,7 +161,7 @@ impl Coordinator {
     /// The lease that a token names, if it is the caller's.
     async fn find(&self, caller: &Caller, token: messages::Token) -> Result<Current, Status> {
         let ours = wire::token_back(&token)?;
-        let lease = self.ledger.lease(ours).await;
+        let lease = self.batches.leases.ask("", ours).await;
         let lease = lease.map_err(|error| status(&error))?;
         if lease.owner != caller.owner {
             return Err(Status::permission_denied("the lease is another owner's"));
@@ -186,7 +186,11 @@ impl Coordinator {
     ) -> Result<Notice, Status> {
         let segments: Vec<Segment> = finished.iter().map(|one| one.segment).collect();
         let deliveries: Vec<_> = finished.into_iter().map(wire::delivery).collect();
-        let verdicts = self.ledger.deliver_to(&lease.campaign, token, &deliveries);
+        let parcel = Parcel {
+            token,
+            deliveries: deliveries.into(),
+        };
+        let verdicts = self.batches.deliveries.ask(&lease.campaign, parcel);
         let verdicts = match verdicts.await {
             // Another coordinator, of the campaign's build, lent it and will lend it again.
             Err(LedgerError::Foreign(campaign)) => {
@@ -218,8 +222,12 @@ impl Coordinator {
 
     async fn extend(&self, lease: &LeaseRecord, token: Token) -> Result<Notice, Status> {
         let hold = self.settings.hold;
-        let beat = self.ledger.heartbeat(token, &lease.worker, hold).await;
-        Ok(match beat.map_err(|error| status(&error))? {
+        let beat = Beat {
+            token,
+            worker: lease.worker.clone(),
+        };
+        let state = self.batches.heartbeats.ask("", beat).await;
+        Ok(match state.map_err(|error| status(&error))? {
             Heartbeat::Extended => Notice::Extended(hold),
             // What a drained worker has begun is still its own.
             Heartbeat::Drained => Notice::Stop(StopReason::Drained),
@@ -229,7 +237,7 @@ impl Coordinator {
     }
 
     async fn end(&self, lease: &LeaseRecord, token: Token) -> Result<(), Status> {
-        let ended = self.ledger.end_of(&lease.campaign, token).await;
+        let ended = self.batches.ends.ask(&lease.campaign, token).await;
         fail_point!("coordinator.end.committed");
         match ended {
             Ok(0) | Err(LedgerError::NotHeld(_)) => Ok(()),

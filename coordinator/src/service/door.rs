@@ -13,6 +13,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use tonic::{Request, Status};
 
+use super::batches::Batches;
 use super::keyring::Keyring;
 use super::refusal;
 use crate::ledger::{Credential, LedgerError, PostgresLedger, Role, SecretHash};
@@ -132,11 +133,11 @@ pub(super) async fn still_admits(keyring: &Keyring, caller: &Caller) -> Result<(
 ///
 /// # Errors
 /// `Unauthenticated`, or what the ledger says.
-pub(super) async fn still_stands(ledger: &PostgresLedger, caller: &Caller) -> Result<(), Status> {
+pub(super) async fn still_stands(batches: &Batches, caller: &Caller) -> Result<(), Status> {
     let Some(id) = &caller.credential else {
         return Ok(());
     };
-    let stored = ledger.credential(id).await;
+    let stored = batches.credentials.ask("", id.clone()).await;
     still_good(stored.map_err(|error| refusal::status(&error))?)
 }
 

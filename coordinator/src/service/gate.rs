@@ -20,7 +20,7 @@ use super::guests::Guest;
 use super::intake::{Intake, Ration, Taken};
 use super::limits::{AGAIN, PROOFS, TALLIES, WORDS};
 use super::outflow::{Outflow, Unread};
-use super::seats::Seat;
+use super::quota::Permit;
 use super::turned_away::count;
 
 /// What a call is, as far as it is treated alike.
@@ -76,20 +76,20 @@ impl Gate {
     /// Answers a request.
     pub(super) async fn answer(self, request: Request<Incoming>) -> Response<Outflow> {
         let unread = Arc::clone(&self.unread);
-        let (response, seat) = match self.pass(request).await {
+        let (response, permit) = match self.pass(request).await {
             Ok(passed) => passed,
             Err(refused) => {
                 self.note(refused.code());
                 (refused.into_http(), None)
             }
         };
-        response.map(|body| Outflow::new(body, &unread, seat))
+        response.map(|body| Outflow::new(body, &unread, permit))
     }
 
     async fn pass(
         &self,
         mut request: Request<Incoming>,
-    ) -> Result<(Response<tonic::body::Body>, Option<Seat>), Status> {
+    ) -> Result<(Response<tonic::body::Body>, Option<Permit>), Status> {
         let Some((kind, ration)) = treatment(request.uri().path()) else {
             self.guest.called();
             return Err(Status::unimplemented("there is no such call"));
@@ -102,22 +102,22 @@ impl Gate {
             ));
         }
         let mut token = String::new();
-        let seat = match kind {
+        let permit = match kind {
             Kind::Health => {
                 self.guest.called();
                 None
             }
             Kind::Open => {
                 self.guest.called();
-                let seats = &self.coordinator.open_seats;
-                Some(seats.take(&self.guest.address()).ok_or_else(unread)?)
+                let open = &self.coordinator.open_unread;
+                Some(open.take(&self.guest.address()).ok_or_else(unread)?)
             }
             Kind::Join | Kind::Work | Kind::Question | Kind::Deed => {
                 let caller = self.recognise(&request).await?;
-                let seat = self.bound(kind, &caller)?;
+                let permit = self.bound(kind, &caller)?;
                 caller.token().clone_into(&mut token);
                 request.extensions_mut().insert(caller);
-                seat
+                permit
             }
         };
         let limits = &self.coordinator.settings.limits;
@@ -148,10 +148,10 @@ impl Gate {
             // The services of gRPC's own decode with a codec that calls a wrong message an internal error.
             if matches!(kind, Kind::Health | Kind::Open) && status.code() == Code::Internal {
                 let refused = Status::invalid_argument(status.message());
-                return Ok((refused.into_http(), seat));
+                return Ok((refused.into_http(), permit));
             }
         }
-        Ok((response, seat))
+        Ok((response, permit))
     }
 
     /// Who calls; from now on the connection is a guest's.
@@ -169,12 +169,12 @@ impl Gate {
         Ok(caller)
     }
 
-    /// Whether a caller has called too often, and its seat where it needs one.
-    fn bound(&self, kind: Kind, caller: &Caller) -> Result<Option<Seat>, Status> {
+    /// Checks that a caller does not call too often, and takes the permit for its answer where it needs one.
+    fn bound(&self, kind: Kind, caller: &Caller) -> Result<Option<Permit>, Status> {
         let Coordinator {
             joins,
             calls,
-            seats,
+            unread: unread_answers,
             ..
         } = &*self.coordinator;
         let (rates, what) = match kind {
@@ -188,7 +188,7 @@ impl Gate {
             later(&words, wait.max(Duration::from_millis(100)))
         })?;
         match kind {
-            Kind::Question | Kind::Deed => Ok(Some(seats.take(token).ok_or_else(unread)?)),
+            Kind::Question | Kind::Deed => Ok(Some(unread_answers.take(token).ok_or_else(unread)?)),
             _ => Ok(None),
         }
     }

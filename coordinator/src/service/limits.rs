@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::ledger::{CLAIMING, CONNECTIONS, KEEPING, TELLING};
+use crate::ledger::CONNECTIONS;
 
 /// The bounds that an operator may change. The defaults hold 10,000 workers behind one address and with
 /// one token.
@@ -105,8 +105,7 @@ const _: () = assert!(
 
 /// Calls to `Campaigns` and `Admin` whose answers are not read to their end: in all and of one token;
 /// likewise calls to health and reflection that are streams, of one address.
-pub(super) const SEATS: usize = 256;
-pub(super) const SEATS_EACH: usize = 32;
+pub(super) const UNREAD: Share = Share { all: 256, each: 32 };
 
 /// What may be sent at once after a quiet while, as so many seconds of the rate.
 pub(super) const BURST_SECONDS: u32 = 4;
@@ -154,54 +153,54 @@ impl Limits {
     }
 }
 
-/// How many requests of one kind are at the database at once, and how many more may wait for that. Those of
-/// workers are gathered there: many share a transaction, and few connections serve them all.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Share {
-    /// At once.
-    pub(super) turns: u32,
-    /// Waiting.
-    pub(super) queue: u32,
-    /// For how long.
-    pub(super) patience: Duration,
-}
+/// Connections to the database that batches of claims and joins have, of tallies, and of heartbeats and ends. Each
+/// kind waits for its own connections only, so heartbeats wait for no claim.
+pub(super) const CLAIMING: u32 = 3;
+pub(super) const KEEPING: u32 = 4;
+pub(super) const TELLING: u32 = 4;
 
-/// Joins and claims. Who waits longer is told to ask later.
-pub(super) const CLAIMS: Share = Share {
-    turns: 512,
-    queue: 2_048,
-    patience: Duration::from_secs(2),
-};
+/// Connections to the database for the calls of operators and viewers, one a call.
+pub(super) const ASKING: u32 = 3;
 
-/// Messages with tallies, which are kept in memory meanwhile ([`INTAKE`] bounds the large ones). A worker
-/// waits a minute for its answer.
-pub(super) const DELIVERIES: Share = Share {
-    turns: 1_024,
-    queue: 4_096,
-    patience: Duration::from_secs(60),
-};
+/// How long a call of an operator or viewer waits for its connection.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Heartbeats and ends of leases.
-pub(super) const HEARTBEATS: Share = Share {
-    turns: 1_024,
-    queue: 40_000,
-    patience: Duration::from_secs(60),
-};
-
-/// What operators and viewers ask, each on a connection.
-pub(super) const QUESTIONS: Share = Share {
-    turns: 3,
-    queue: 1_024,
-    patience: Duration::from_secs(30),
-};
-
-/// The chronicle and the reading of the credentials.
+/// The event log and the reading of the credentials.
 const OWN: u32 = 2;
 
 const _: () = assert!(
-    CLAIMING + KEEPING + TELLING + QUESTIONS.turns + OWN <= CONNECTIONS,
+    CLAIMING + KEEPING + TELLING + ASKING + OWN <= CONNECTIONS,
     "each kind of call has database connections of its own"
 );
+
+/// Requests in progress, waiting ones included: in all, and of one token. A quarter for one token, so that others
+/// find room however much one asks, and wait for no more than this part of the requests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    pub(super) all: usize,
+    pub(super) each: usize,
+}
+
+impl Share {
+    const fn quarters(all: usize) -> Self {
+        Share {
+            all,
+            each: all.div_ceil(4),
+        }
+    }
+}
+
+/// Joins, claims and leaves. A claim beyond them is put off.
+pub(super) const CLAIMS: Share = Share::quarters(2_560);
+
+/// Messages with tallies, which are kept in memory meanwhile ([`INTAKE`] bounds the large ones).
+pub(super) const DELIVERIES: Share = Share::quarters(5_120);
+
+/// Heartbeats and ends of leases.
+pub(super) const HEARTBEATS: Share = Share::quarters(41_024);
+
+/// Calls of operators and viewers.
+pub(super) const QUESTIONS: Share = Share::quarters(1_027);
 
 /// After how long a claim is put off.
 pub(super) const DELAY: Duration = Duration::from_millis(500);

@@ -7,13 +7,15 @@
 //!
 //! Between them and the network stands what peers may mean ill with: [`serve`] listens, over [`tls`] if
 //! told to; `connection` is one peer's, which is a stranger or a guest (`guests`); `gate` lets a call in
-//! or not, by who calls ([`door`], `keyring`), how often (`rates`), and how much is unread (`seats`);
-//! `intake` and `outflow` are its two directions; `turns` shares the database out. [`limits`] has all the
-//! bounds, `turned_away` counts.
+//! or not, by who calls ([`door`], `keyring`), how often (`rates`), and how much is in progress or unread
+//! (`quota`); `intake` and `outflow` are its two directions; `batcher` serves what workers ask in `batches`, and
+//! `fair_queue` what operators and viewers ask. [`limits`] has all the bounds, `turned_away` counts.
 
 mod admin;
 pub mod adoption;
 mod barred;
+mod batcher;
+mod batches;
 mod campaigns;
 mod chronicle;
 mod clock;
@@ -21,6 +23,7 @@ mod connection;
 mod database;
 mod deliver;
 pub mod door;
+mod fair_queue;
 mod gate;
 mod guests;
 mod intake;
@@ -28,13 +31,12 @@ mod keyring;
 mod lent;
 pub mod limits;
 mod outflow;
+mod quota;
 mod rates;
 mod refusal;
-mod seats;
 pub mod serve;
 pub mod tls;
 mod turned_away;
-mod turns;
 mod work;
 
 use std::collections::BTreeMap;
@@ -48,17 +50,19 @@ use tokio::sync::watch;
 use crate::leasing::{self, Millis};
 use crate::ledger::PostgresLedger;
 use barred::Barred;
+use batches::Batches;
 use door::Door;
+use fair_queue::FairQueue;
 use intake::Room;
 use keyring::Keyring;
 use lent::Lent;
 use limits::{
-    BEATS, CALLS, CLAIMS, DELIVERIES, HEARTBEATS, JOINS, Limits, QUESTIONS, SEATS, SEATS_EACH,
+    ASKING, BEATS, CALLS, CLAIMS, DELIVERIES, HEARTBEATS, JOINS, Limits, PATIENCE, QUESTIONS,
+    UNREAD,
 };
+use quota::Quota;
 use rates::Rates;
-use seats::Seats;
 use turned_away::TurnedAway;
-use turns::Turns;
 
 /// What a coordinator is told when it begins.
 #[derive(Clone, Debug)]
@@ -89,12 +93,13 @@ pub struct Coordinator {
     tallies: Rates,
     beats: Rates,
     calls: Rates,
-    claim_turns: Turns,
-    tally_turns: Turns,
-    beat_turns: Turns,
-    question_turns: Turns,
-    seats: Arc<Seats>,
-    open_seats: Arc<Seats>,
+    claims_in_progress: Arc<Quota>,
+    tallies_in_progress: Arc<Quota>,
+    beats_in_progress: Arc<Quota>,
+    batches: Batches,
+    questions: FairQueue,
+    unread: Arc<Quota>,
+    open_unread: Arc<Quota>,
     room: Room,
     lent: Lent,
     turned_away: TurnedAway,
@@ -114,6 +119,7 @@ impl Coordinator {
     #[must_use]
     pub fn new(ledger: PostgresLedger, door: Door, settings: Settings) -> Self {
         let work = settings.limits.work_rate();
+        let batches = Batches::new(&ledger, &settings);
         Coordinator {
             ledger,
             door,
@@ -123,12 +129,13 @@ impl Coordinator {
             tallies: Rates::new(work),
             beats: Rates::new(BEATS),
             calls: Rates::new(CALLS),
-            claim_turns: Turns::new(CLAIMS),
-            tally_turns: Turns::new(DELIVERIES),
-            beat_turns: Turns::new(HEARTBEATS),
-            question_turns: Turns::new(QUESTIONS),
-            seats: Arc::new(Seats::new(SEATS, SEATS_EACH)),
-            open_seats: Arc::new(Seats::new(SEATS, SEATS_EACH)),
+            claims_in_progress: Arc::new(Quota::new(CLAIMS)),
+            tallies_in_progress: Arc::new(Quota::new(DELIVERIES)),
+            beats_in_progress: Arc::new(Quota::new(HEARTBEATS)),
+            batches,
+            questions: FairQueue::new(QUESTIONS, ASKING, PATIENCE),
+            unread: Arc::new(Quota::new(UNREAD)),
+            open_unread: Arc::new(Quota::new(UNREAD)),
             room: Room::new(),
             lent: Lent::default(),
             turned_away: TurnedAway::default(),

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tonic::Status;
 
-use super::seats::Seat;
+use super::quota::Permit;
 
 /// The answers on one connection of which a piece is unread.
 #[derive(Debug, Default)]
@@ -40,16 +40,20 @@ pub(super) struct Outflow {
     body: tonic::body::Body,
     number: u64,
     unread: Arc<Unread>,
-    _seat: Option<Seat>,
+    _permit: Option<Permit>,
 }
 
 impl Outflow {
-    pub(super) fn new(body: tonic::body::Body, unread: &Arc<Unread>, seat: Option<Seat>) -> Self {
+    pub(super) fn new(
+        body: tonic::body::Body,
+        unread: &Arc<Unread>,
+        permit: Option<Permit>,
+    ) -> Self {
         Outflow {
             body,
             number: unread.made.fetch_add(1, Ordering::Relaxed),
             unread: Arc::clone(unread),
-            _seat: seat,
+            _permit: permit,
         }
     }
 }

@@ -24,9 +24,9 @@ use super::limits::{AGAIN, DELAY};
 use super::refusal::status;
 use super::turned_away::count;
 use super::{Coordinator, chance};
-use crate::leasing::{self, Millis};
+use crate::leasing;
 use crate::ledger::{
-    self, AskingWorker, LedgerError, Market, NewWorker, Queued, Role, Who, WorkerRecord,
+    self, AskingWorker, Claim, LedgerError, Market, NewWorker, Queued, Role, Who, WorkerRecord,
 };
 use crate::tally_text;
 use crate::wire;
@@ -53,8 +53,8 @@ impl Work for WorkService {
             );
             return Err(Status::failed_precondition(why));
         }
-        let turn = self.0.claim_turns.take(caller.token()).await;
-        let _turn = turn.ok_or_else(|| later("many workers join at once", self.0.later()))?;
+        let permit = self.0.claims_in_progress.take(caller.token());
+        let _permit = permit.ok_or_else(|| later("many workers join at once", self.0.later()))?;
         let worker = self.0.enter(&caller, &join).await?;
         info!(
             worker,
@@ -77,8 +77,8 @@ impl Work for WorkService {
         let caller = allowed(&request, Right::Compute)?;
         let claim = messages::claim(request.into_inner())?;
         let offer = match self.0.claims.take(caller.token(), Instant::now()) {
-            Ok(()) => match self.0.claim_turns.take(caller.token()).await {
-                Some(_turn) => self.0.offer(&caller, &claim).await?,
+            Ok(()) => match self.0.claims_in_progress.take(caller.token()) {
+                Some(_permit) => self.0.offer(&caller, &claim).await?,
                 None => self.0.put_off(Duration::ZERO).await,
             },
             Err(wait) => self.0.put_off(wait).await,
@@ -105,10 +105,10 @@ impl Work for WorkService {
     ) -> Result<Response<LeaveResponse>, Status> {
         let caller = allowed(&request, Right::Compute)?;
         let worker = messages::left(request.into_inner())?;
-        let turn = self.0.claim_turns.take(caller.token()).await;
-        let _turn = turn.ok_or_else(|| later("many workers call at once", self.0.later()))?;
+        let permit = self.0.claims_in_progress.take(caller.token());
+        let _permit = permit.ok_or_else(|| later("many workers call at once", self.0.later()))?;
         // The chronicle tells of it, at each coordinator.
-        let left = self.0.ledger.worker_left(&worker, &caller.owner).await;
+        let left = self.0.batches.leaves.ask("", (worker, caller.owner)).await;
         left.map_err(|error| status(&error))?;
         Ok(Response::new(LeaveResponse {}))
     }
@@ -174,7 +174,7 @@ impl Coordinator {
         loop {
             let random = random_hex::<3>().map_err(|error| Status::internal(error.to_string()))?;
             let id = format!("w-{random}");
-            let entered = self.ledger.join_worker(&id, &new).await;
+            let entered = self.batches.joins.ask("", (id.clone(), new.clone())).await;
             if entered.map_err(|error| status(&error))? {
                 return Ok(id);
             }
@@ -192,7 +192,7 @@ impl Coordinator {
             threads: claim.threads,
             speed: claim.samples_per_second,
         };
-        let worker = self.ledger.asking_worker(asking).await;
+        let worker = self.batches.asking.ask("", asking).await;
         let found = worker.map_err(|error| status(&error))?;
         let (worker, held) = found.ok_or_else(|| {
             Status::not_found(format!("no worker `{}` is known; join again", claim.worker))
@@ -212,10 +212,10 @@ impl Coordinator {
         let lease = self.lend(worker, claim.samples_per_second).await;
         let lease = lease.map_err(|error| status(&error))?;
         if let Some((_, lease)) = &lease
-            && let Err(revoked) = still_stands(&self.ledger, caller).await
+            && let Err(revoked) = still_stands(&self.batches, caller).await
         {
             // Its token was revoked meanwhile, and maybe before this lease could be found.
-            let ended = self.ledger.end(lease.token).await;
+            let ended = self.batches.ends.ask(&lease.campaign, lease.token).await;
             debug!(?ended, "a lease to a revoked token");
             return Err(revoked);
         }
@@ -269,14 +269,17 @@ impl Coordinator {
             build: worker.build,
             operator: worker.operator,
         };
-        let patience = Millis::try_from(self.settings.hold.as_millis()).unwrap_or(Millis::MAX);
-        let Market { queue, workers } = self.ledger.market(patience).await?;
+        let Market { queue, workers } = self.batches.market.ask("", ()).await?;
         for Queued { campaign, left } in queue {
             let id = campaign.id.clone();
             let samples = campaign.cut.segment_samples();
             let want = leasing::size(speed, samples, self.settings.lease, left, workers);
-            let hold = self.settings.hold;
-            let lease = match self.ledger.claim(&id, &who, want, hold).await {
+            let claim = Claim {
+                who: who.clone(),
+                want,
+                hold: self.settings.hold,
+            };
+            let lease = match self.batches.claims.ask(&id, claim).await {
                 Err(error) if error.is_of_one_campaign() => {
                     if self.barred.add(&id, campaign.revision) {
                         warn!(campaign = id, "nothing of it is lent: {error}");

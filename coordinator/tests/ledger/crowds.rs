@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::made_up::{assert_lawful, assert_sound, deliveries, delivery, owner, submission};
 use crate::server::Server;
+use crate::single::Single;
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -43,7 +44,7 @@ where
 pub(crate) async fn claim_all(ledger: &PostgresLedger, id: &str, want: u32) -> Vec<Lease> {
     let leases = all_at_once(|number| {
         let (ledger, id) = (ledger.clone(), id.to_owned());
-        async move { ledger.claim(&id, &worker(number), want, LONG).await }
+        async move { ledger.claim_one(&id, &worker(number), want, LONG).await }
     });
     let leases = leases.await.into_iter();
     leases.map(|lease| lease.unwrap().unwrap()).collect()
@@ -61,7 +62,7 @@ pub(crate) async fn join_all(ledger: &PostgresLedger) {
             build: who.build,
             name: None,
         };
-        async move { ledger.join_worker(&who.worker, &new).await }
+        async move { ledger.join_one(&who.worker, &new).await }
     });
     assert!(joined.await.into_iter().all(|entered| entered.unwrap()));
 }
@@ -95,7 +96,7 @@ async fn a_crowd_gets_every_segment_once_and_each_its_own_answer() {
             }
             let mut token = lease.token;
             token.secret[0] ^= u8::from(number % 10 == 7);
-            ledger.deliver(token, &tallies).await
+            ledger.deliver_one(token, &tallies).await
         }
     });
     for (number, verdict) in (0..).zip(verdicts.await) {
@@ -118,8 +119,8 @@ async fn a_crowd_gets_every_segment_once_and_each_its_own_answer() {
         async move {
             let tallies = deliveries(&lease);
             let (one, other) = tokio::join!(
-                ledger.deliver(lease.token, &tallies),
-                ledger.deliver(lease.token, &tallies)
+                ledger.deliver_one(lease.token, &tallies),
+                ledger.deliver_one(lease.token, &tallies)
             );
             [one.unwrap(), other.unwrap()].concat()
         }
@@ -141,7 +142,7 @@ async fn a_crowd_gets_every_segment_once_and_each_its_own_answer() {
             ledger.clone(),
             leases[usize::try_from(number).unwrap()].token,
         );
-        async move { ledger.end(token).await }
+        async move { ledger.end_one(token).await }
     });
     assert!(
         ended
@@ -169,10 +170,10 @@ async fn what_a_crowd_gives_back_waits_for_the_next() {
         );
         async move {
             ledger
-                .deliver(lease.token, &deliveries(&lease)[..1])
+                .deliver_one(lease.token, &deliveries(&lease)[..1])
                 .await
                 .unwrap();
-            ledger.end(lease.token).await.unwrap()
+            ledger.end_one(lease.token).await.unwrap()
         }
     });
     assert_eq!(returned.await, [1; 60]);
@@ -183,7 +184,7 @@ async fn what_a_crowd_gives_back_waits_for_the_next() {
     );
     for lease in claim_all(&ledger, &campaign.id, 3).await {
         ledger
-            .deliver(lease.token, &deliveries(&lease))
+            .deliver_one(lease.token, &deliveries(&lease))
             .await
             .unwrap();
     }
@@ -211,7 +212,7 @@ async fn a_heartbeat_tells_how_the_lease_stands() {
                 let mut token: Token = lease.token;
                 token.secret[0] = token.secret[0].wrapping_add(shift);
                 ledger
-                    .heartbeat(token, &format!("w-{number}"), LONG)
+                    .beat_one(token, &format!("w-{number}"), LONG)
                     .await
                     .unwrap()
             }
@@ -220,7 +221,7 @@ async fn a_heartbeat_tells_how_the_lease_stands() {
     };
     assert_eq!(beat(0).await, [Heartbeat::Extended; 60]);
     assert_eq!(beat(1).await, [Heartbeat::NotHeld; 60], "another's token");
-    ledger.end(leases[4].token).await.unwrap();
+    ledger.end_one(leases[4].token).await.unwrap();
     ledger.drain_worker("w-5", "op", 60_000).await.unwrap();
     let beats = beat(0).await;
     assert_eq!(

@@ -10,6 +10,7 @@ use crate::made_up::{
     assert_sound, deliveries, delivery, operator, owner, serial, submission, wrong_delivery,
 };
 use crate::server::Server;
+use crate::single::Single;
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -21,13 +22,13 @@ async fn a_difference_is_disputed_until_two_owners_agree() {
     let (campaign, _) = ledger.submit(&submission(1, 3 * 4096)).await.unwrap();
     let id = &campaign.id;
     let lease = ledger
-        .claim(id, &owner("a"), 3, LONG)
+        .claim_one(id, &owner("a"), 3, LONG)
         .await
         .unwrap()
         .unwrap();
     let mut sent = deliveries(&lease);
     sent[1] = wrong_delivery(1, 4096);
-    ledger.deliver(lease.token, &sent).await.unwrap();
+    ledger.deliver_one(lease.token, &sent).await.unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
 
     // Another owner says otherwise: the digest is the same, the counts are not.
@@ -50,14 +51,14 @@ async fn a_difference_is_disputed_until_two_owners_agree() {
     for name in ["a", "b"] {
         assert!(
             ledger
-                .claim(id, &owner(name), 1, LONG)
+                .claim_one(id, &owner(name), 1, LONG)
                 .await
                 .unwrap()
                 .is_none()
         );
     }
     let lease = ledger
-        .claim(id, &owner("c"), 5, LONG)
+        .claim_one(id, &owner("c"), 5, LONG)
         .await
         .unwrap()
         .unwrap();
@@ -65,20 +66,20 @@ async fn a_difference_is_disputed_until_two_owners_agree() {
     assert_eq!(lease.segments[0].purpose, Purpose::Resolve);
     assert!(
         ledger
-            .claim(id, &owner("d"), 5, LONG)
+            .claim_one(id, &owner("d"), 5, LONG)
             .await
             .unwrap()
             .is_none()
     );
     assert_sound(&ledger, &campaign).await;
-    ledger.end(lease.token).await.unwrap();
+    ledger.end_one(lease.token).await.unwrap();
     let lease = ledger
-        .claim(id, &owner("d"), 5, LONG)
+        .claim_one(id, &owner("d"), 5, LONG)
         .await
         .unwrap()
         .unwrap();
     assert_eq!(
-        ledger.deliver(lease.token, &true_one).await.unwrap(),
+        ledger.deliver_one(lease.token, &true_one).await.unwrap(),
         [Verdict::Disputed]
     );
     let snapshot = ledger.snapshot(id).await.unwrap();
@@ -123,13 +124,13 @@ async fn the_operator_settles_alone() {
         .await
         .unwrap();
     let lease = ledger
-        .claim(id, &operator(), 1, LONG)
+        .claim_one(id, &operator(), 1, LONG)
         .await
         .unwrap()
         .unwrap();
     assert_eq!(lease.segments[0].purpose, Purpose::Resolve);
     ledger
-        .deliver(lease.token, &deliveries(&lease))
+        .deliver_one(lease.token, &deliveries(&lease))
         .await
         .unwrap();
     assert_sound(&ledger, &campaign).await;

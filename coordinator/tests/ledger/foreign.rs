@@ -7,6 +7,7 @@ use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
 use crate::made_up::{Sound, assert_sound, campaign, delivery, owner, submission};
 use crate::server::Server;
+use crate::single::Single;
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -99,7 +100,7 @@ async fn on_a_server() {
     }
     blocks_nothing(&ledger).await;
     for refused in [
-        ledger.claim(ID, &owner("a"), 1, LONG).await.err(),
+        ledger.claim_one(ID, &owner("a"), 1, LONG).await.err(),
         ledger.retry(ID, 0, "op").await.err(),
     ] {
         assert!(
@@ -120,7 +121,7 @@ async fn on_a_server() {
         build: "test 1".to_owned(),
         name: None,
     };
-    assert!(ledger.join_worker("w-1", &new).await.unwrap());
+    assert!(ledger.join_one("w-1", &new).await.unwrap());
     sqlx::query(
         "WITH lent AS (
              INSERT INTO leases (secret, campaign, owner, worker, operator, build, claimed_at, deadline)

@@ -19,6 +19,7 @@ use crate::made_up::{
     submission, wrong_delivery,
 };
 use crate::server::Server;
+use crate::single::Single;
 
 const OWNERS: [&str; 3] = ["a", "b", "c"];
 
@@ -88,7 +89,7 @@ async fn take(
             let hold = Duration::from_secs(if expired { 0 } else { 3600 });
             leases.extend(
                 ledger
-                    .claim(id, &owner(OWNERS[name]), want, hold)
+                    .claim_one(id, &owner(OWNERS[name]), want, hold)
                     .await
                     .unwrap(),
             );
@@ -109,7 +110,7 @@ async fn take(
             } else {
                 delivery(lent.segment, lent.samples)
             };
-            ledger.deliver(lease.token, &[sent]).await.unwrap();
+            ledger.deliver_one(lease.token, &[sent]).await.unwrap();
         }
         Step::Import {
             owner: name,
@@ -135,7 +136,7 @@ async fn take(
             let Some(lease) = leases.get(lease) else {
                 return;
             };
-            match ledger.end(lease.token).await {
+            match ledger.end_one(lease.token).await {
                 Ok(_) | Err(LedgerError::NotHeld(_)) => {}
                 Err(other) => panic!("{other}"),
             }
@@ -184,12 +185,12 @@ async fn finish(ledger: &PostgresLedger, campaign: &CampaignRecord) {
 /// The operator computes whatever is lent to it.
 async fn claim_all(ledger: &PostgresLedger, id: &str) {
     let all = Duration::from_secs(60);
-    while let Some(lease) = ledger.claim(id, &operator(), 100, all).await.unwrap() {
+    while let Some(lease) = ledger.claim_one(id, &operator(), 100, all).await.unwrap() {
         ledger
-            .deliver(lease.token, &deliveries(&lease))
+            .deliver_one(lease.token, &deliveries(&lease))
             .await
             .unwrap();
-        ledger.end(lease.token).await.unwrap();
+        ledger.end_one(lease.token).await.unwrap();
     }
 }
 
@@ -223,7 +224,7 @@ async fn audit(ledger: &PostgresLedger, conn: &mut PgConnection, id: &str) {
         let could = could_audit(conn, id, name).await;
         let mut got = BTreeSet::new();
         let long = Duration::from_secs(3600);
-        while let Some(lease) = ledger.claim(id, &owner(name), 100, long).await.unwrap() {
+        while let Some(lease) = ledger.claim_one(id, &owner(name), 100, long).await.unwrap() {
             let audits = lease.segments.into_iter();
             let audits = audits.filter(|lent| lent.purpose == Purpose::Audit);
             got.extend(audits.map(|lent| lent.segment));

@@ -10,6 +10,7 @@ use crate::made_up::{
     assert_sound, deliveries, delivery, owner, serial, submission, wrong_delivery,
 };
 use crate::server::Server;
+use crate::single::Single;
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -25,7 +26,11 @@ async fn what_is_given_back_is_lent_first() {
     let id = &campaign.id;
     let who = owner("a");
     let segments = async |want: u32, hold: Duration| {
-        let lease = ledger.claim(id, &who, want, hold).await.unwrap().unwrap();
+        let lease = ledger
+            .claim_one(id, &who, want, hold)
+            .await
+            .unwrap()
+            .unwrap();
         let lent: Vec<u64> = lease.segments.iter().map(|lent| lent.segment).collect();
         (lease.token, lent)
     };
@@ -37,8 +42,11 @@ async fn what_is_given_back_is_lent_first() {
     assert_eq!(lent, [3], "expired ones before the frontier, each alone");
     let (fourth, lent) = segments(2, LONG).await;
     assert_eq!(lent, [4]);
-    ledger.deliver(first, &[delivery(1, 4096)]).await.unwrap();
-    assert_eq!(ledger.end(first).await.unwrap(), 2);
+    ledger
+        .deliver_one(first, &[delivery(1, 4096)])
+        .await
+        .unwrap();
+    assert_eq!(ledger.end_one(first).await.unwrap(), 2);
     assert!(ledger.retract(id, 1, "someone", "a test").await.unwrap());
     assert_sound(&ledger, &campaign).await;
     let (all, lent) = segments(6, LONG).await;
@@ -53,10 +61,10 @@ async fn what_is_given_back_is_lent_first() {
     let (fifth, lent) = segments(6, LONG).await;
     assert_eq!(lent, [5], "expired before the frontier");
     for token in [all, third, fourth, fifth] {
-        ledger.end(token).await.unwrap();
+        ledger.end_one(token).await.unwrap();
     }
     assert!(matches!(
-        ledger.end(expired).await,
+        ledger.end_one(expired).await,
         Err(LedgerError::NotHeld(token)) if token == expired
     ));
     let mut rest = Vec::new();
@@ -67,13 +75,13 @@ async fn what_is_given_back_is_lent_first() {
             .iter()
             .map(|&segment| delivery(segment, 4096))
             .collect();
-        ledger.deliver(token, &all).await.unwrap();
+        ledger.deliver_one(token, &all).await.unwrap();
         rest.extend(lent);
     }
     rest.sort_unstable();
     assert!(rest.into_iter().eq(0..20));
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
-    assert!(ledger.claim(id, &who, 1, LONG).await.unwrap().is_none());
+    assert!(ledger.claim_one(id, &who, 1, LONG).await.unwrap().is_none());
     assert_sound(&ledger, &campaign).await;
 }
 
@@ -84,15 +92,23 @@ async fn a_token_ends_and_extends_its_own_lease_only() {
     let ledger = database.ledger().await;
     let (campaign, _) = ledger.submit(&submission(1, 4096)).await.unwrap();
     let stale = ledger
-        .claim(&campaign.id, &owner("a"), 1, NONE)
+        .claim_one(&campaign.id, &owner("a"), 1, NONE)
         .await
         .unwrap()
         .unwrap();
     // Nobody took its segment yet: it may go on.
-    let deadline = ledger.extend(stale.token, NONE).await.unwrap();
-    assert!(deadline >= stale.deadline);
+    let deadline = async |token: Token| {
+        let sql = "SELECT deadline FROM leases WHERE sequence = $1";
+        let deadline = sqlx::query_scalar::<_, i64>(sql).bind(token.sequence);
+        deadline
+            .fetch_one(&mut database.admin().await)
+            .await
+            .unwrap()
+    };
+    ledger.extend(stale.token, NONE).await.unwrap();
+    assert!(deadline(stale.token).await >= stale.deadline);
     let fresh = ledger
-        .claim(&campaign.id, &owner("b"), 1, LONG)
+        .claim_one(&campaign.id, &owner("b"), 1, LONG)
         .await
         .unwrap()
         .unwrap();
@@ -107,27 +123,28 @@ async fn a_token_ends_and_extends_its_own_lease_only() {
             Err(LedgerError::NotHeld(_))
         ));
         assert!(matches!(
-            ledger.end(token).await,
+            ledger.end_one(token).await,
             Err(LedgerError::NotHeld(_))
         ));
     }
     assert!(matches!(
-        ledger.deliver(forged, &[delivery(0, 4096)]).await,
+        ledger.deliver_one(forged, &[delivery(0, 4096)]).await,
         Err(LedgerError::NotHeld(_))
     ));
-    assert!(ledger.extend(fresh.token, LONG).await.unwrap() >= fresh.deadline);
+    ledger.extend(fresh.token, LONG).await.unwrap();
+    assert!(deadline(fresh.token).await >= fresh.deadline);
 
     // A tally under the expired token still fills the empty segment; the later one is an audit.
     let sent = [delivery(0, 4096)];
     assert_eq!(
-        ledger.deliver(stale.token, &sent).await.unwrap(),
+        ledger.deliver_one(stale.token, &sent).await.unwrap(),
         [Verdict::Accepted]
     );
     assert_eq!(
-        ledger.deliver(fresh.token, &sent).await.unwrap(),
+        ledger.deliver_one(fresh.token, &sent).await.unwrap(),
         [Verdict::Audit]
     );
-    assert_eq!(ledger.end(fresh.token).await.unwrap(), 0);
+    assert_eq!(ledger.end_one(fresh.token).await.unwrap(), 0);
     assert_eq!(ledger.snapshot(&campaign.id).await.unwrap().audited, 1);
     assert_sound(&ledger, &campaign).await;
 }
@@ -160,13 +177,13 @@ async fn set_aside_counts_as_undecided() {
             .unwrap()
     );
     let lease = ledger
-        .claim(id, &owner("a"), 999, LONG)
+        .claim_one(id, &owner("a"), 999, LONG)
         .await
         .unwrap()
         .unwrap();
     assert_eq!(lease.segments.len(), 599);
     ledger
-        .deliver(lease.token, &deliveries(&lease))
+        .deliver_one(lease.token, &deliveries(&lease))
         .await
         .unwrap();
     assert!(
@@ -193,13 +210,13 @@ async fn set_aside_counts_as_undecided() {
     );
     assert_sound(&ledger, &campaign).await;
     let lease = ledger
-        .claim(id, &owner("a"), 999, LONG)
+        .claim_one(id, &owner("a"), 999, LONG)
         .await
         .unwrap()
         .unwrap();
     assert_eq!(lease.segments.len(), 2);
     ledger
-        .deliver(lease.token, &deliveries(&lease))
+        .deliver_one(lease.token, &deliveries(&lease))
         .await
         .unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
@@ -224,14 +241,14 @@ async fn a_dead_worker_s_leases_go_back_at_once() {
     let mut tokens = Vec::new();
     for name in ["a", "a", "b"] {
         let lease = ledger
-            .claim(id, &owner(name), 2, LONG)
+            .claim_one(id, &owner(name), 2, LONG)
             .await
             .unwrap()
             .unwrap();
         tokens.push(lease.token);
     }
     ledger
-        .deliver(tokens[0], &[delivery(1, 4096)])
+        .deliver_one(tokens[0], &[delivery(1, 4096)])
         .await
         .unwrap();
     assert_eq!(ledger.forfeit("a-1").await.unwrap(), 3);
@@ -245,7 +262,7 @@ async fn a_dead_worker_s_leases_go_back_at_once() {
     // It was not dead after all: its tally counts all the same.
     assert_eq!(
         ledger
-            .deliver(tokens[0], &[delivery(0, 4096)])
+            .deliver_one(tokens[0], &[delivery(0, 4096)])
             .await
             .unwrap(),
         [Verdict::Accepted]
@@ -261,7 +278,10 @@ async fn a_segment_that_kills_its_workers_is_set_aside() {
     let (campaign, _) = ledger.submit(&submission(1, 6 * 4096)).await.unwrap();
     let id = &campaign.id;
     let lent = async |worker: &str, want: u32, hold: Duration| {
-        let lease = ledger.claim(id, &owner(worker), want, hold).await.unwrap();
+        let lease = ledger
+            .claim_one(id, &owner(worker), want, hold)
+            .await
+            .unwrap();
         let lease = lease?;
         let segments = lease.segments.iter().map(|lent| lent.segment);
         Some((lease.token, segments.collect::<Vec<u64>>()))
@@ -277,7 +297,7 @@ async fn a_segment_that_kills_its_workers_is_set_aside() {
     let (innocent, segments) = lent("d", 2, LONG).await.unwrap();
     assert_eq!(segments, [1]);
     ledger
-        .deliver(innocent, &[delivery(1, 4096)])
+        .deliver_one(innocent, &[delivery(1, 4096)])
         .await
         .unwrap();
     assert_sound(&ledger, &campaign).await;
@@ -286,7 +306,7 @@ async fn a_segment_that_kills_its_workers_is_set_aside() {
     let (rest, segments) = lent("d", 9, LONG).await.unwrap();
     assert_eq!(segments, [2, 3, 4, 5]);
     let all: Vec<Delivery> = (2..6).map(|segment| delivery(segment, 4096)).collect();
-    ledger.deliver(rest, &all).await.unwrap();
+    ledger.deliver_one(rest, &all).await.unwrap();
     assert!(lent("d", 9, LONG).await.is_none());
     let snapshot = ledger.snapshot(id).await.unwrap();
     assert_eq!(
@@ -308,7 +328,10 @@ async fn a_segment_that_kills_its_workers_is_set_aside() {
     assert_eq!(lent("a", 9, NONE).await.unwrap().1, [0]);
     let (token, segments) = lent("b", 9, LONG).await.unwrap();
     assert_eq!(segments, [0]);
-    ledger.deliver(token, &[delivery(0, 4096)]).await.unwrap();
+    ledger
+        .deliver_one(token, &[delivery(0, 4096)])
+        .await
+        .unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
     assert_sound(&ledger, &campaign).await;
 }
@@ -322,7 +345,7 @@ async fn one_tally_sent_often_counts_once() {
     let mut tokens = Vec::new();
     for _ in 0..4 {
         let lease = ledger
-            .claim(&campaign.id, &owner("a"), 1, NONE)
+            .claim_one(&campaign.id, &owner("a"), 1, NONE)
             .await
             .unwrap()
             .unwrap();
@@ -332,7 +355,7 @@ async fn one_tally_sent_often_counts_once() {
     for round in 0..3 {
         for (place, &token) in tokens.iter().enumerate() {
             let verdicts = ledger
-                .deliver(token, &[delivery(0, 4096), delivery(0, 4096)])
+                .deliver_one(token, &[delivery(0, 4096), delivery(0, 4096)])
                 .await
                 .unwrap();
             let first = if round == 0 && place == 0 {
@@ -361,7 +384,7 @@ async fn an_extension_recalls_the_cut_segment_from_its_lease() {
     let (campaign, _) = ledger.submit(&submission(1, 4096 + 100)).await.unwrap();
     let id = &campaign.id;
     let lease = ledger
-        .claim(id, &owner("a"), 9, LONG)
+        .claim_one(id, &owner("a"), 9, LONG)
         .await
         .unwrap()
         .unwrap();
@@ -369,21 +392,21 @@ async fn an_extension_recalls_the_cut_segment_from_its_lease() {
     assert_sound(&ledger, &record).await;
     assert_eq!(
         ledger
-            .deliver(lease.token, &deliveries(&lease))
+            .deliver_one(lease.token, &deliveries(&lease))
             .await
             .unwrap(),
         [Verdict::Accepted, Verdict::Stale]
     );
-    assert_eq!(ledger.end(lease.token).await.unwrap(), 0);
+    assert_eq!(ledger.end_one(lease.token).await.unwrap(), 0);
     let lease = ledger
-        .claim(id, &owner("a"), 9, LONG)
+        .claim_one(id, &owner("a"), 9, LONG)
         .await
         .unwrap()
         .unwrap();
     assert_eq!(lease.segments.len(), 1);
     assert_eq!(lease.segments[0].samples, 4096);
     ledger
-        .deliver(lease.token, &deliveries(&lease))
+        .deliver_one(lease.token, &deliveries(&lease))
         .await
         .unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
@@ -398,13 +421,13 @@ async fn a_delivery_of_the_cut_segment_is_stale_after_an_extension() {
     let (campaign, _) = ledger.submit(&submission(1, 2 * 4096 + 100)).await.unwrap();
     let id = &campaign.id;
     let lease = ledger
-        .claim(id, &owner("a"), 9, LONG)
+        .claim_one(id, &owner("a"), 9, LONG)
         .await
         .unwrap()
         .unwrap();
     assert_eq!(lease.segments[2].samples, 100);
     ledger
-        .deliver(lease.token, &deliveries(&lease))
+        .deliver_one(lease.token, &deliveries(&lease))
         .await
         .unwrap();
     let (record, how) = ledger.submit(&submission(1, 4 * 4096)).await.unwrap();
@@ -424,7 +447,7 @@ async fn a_delivery_of_the_cut_segment_is_stale_after_an_extension() {
     // The old tally is stale now, whoever sends it, and is not compared.
     assert_eq!(
         ledger
-            .deliver(lease.token, &[delivery(2, 100)])
+            .deliver_one(lease.token, &[delivery(2, 100)])
             .await
             .unwrap(),
         [Verdict::Repeat].map(|_| Verdict::Stale)
@@ -438,7 +461,7 @@ async fn a_delivery_of_the_cut_segment_is_stale_after_an_extension() {
     );
     assert_sound(&ledger, &record).await;
     let lease = ledger
-        .claim(id, &owner("a"), 9, LONG)
+        .claim_one(id, &owner("a"), 9, LONG)
         .await
         .unwrap()
         .unwrap();
@@ -451,7 +474,7 @@ async fn a_delivery_of_the_cut_segment_is_stale_after_an_extension() {
         [2, 3]
     );
     ledger
-        .deliver(lease.token, &deliveries(&lease))
+        .deliver_one(lease.token, &deliveries(&lease))
         .await
         .unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
@@ -466,12 +489,12 @@ async fn a_lease_skips_what_an_import_filled() {
     let (campaign, _) = ledger.submit(&submission(1, 10 * 4096)).await.unwrap();
     let id = &campaign.id;
     let lease = ledger
-        .claim(id, &owner("a"), 3, LONG)
+        .claim_one(id, &owner("a"), 3, LONG)
         .await
         .unwrap()
         .unwrap();
     ledger
-        .deliver(lease.token, &[delivery(0, 4096)])
+        .deliver_one(lease.token, &[delivery(0, 4096)])
         .await
         .unwrap();
     let foreign: Vec<Delivery> = [0, 1, 3, 5, 9]
@@ -489,9 +512,9 @@ async fn a_lease_skips_what_an_import_filled() {
     assert_eq!(ledger.log(id, 1).await.unwrap().len(), 1, "logged once");
     assert_sound(&ledger, &campaign).await;
     // What the lease still lends is segment 2; the frontier skips what is there already.
-    assert_eq!(ledger.end(lease.token).await.unwrap(), 1);
+    assert_eq!(ledger.end_one(lease.token).await.unwrap(), 1);
     let lease = ledger
-        .claim(id, &owner("a"), 9, LONG)
+        .claim_one(id, &owner("a"), 9, LONG)
         .await
         .unwrap()
         .unwrap();
@@ -504,7 +527,7 @@ async fn a_lease_skips_what_an_import_filled() {
         [2, 4, 6, 7, 8]
     );
     ledger
-        .deliver(lease.token, &deliveries(&lease))
+        .deliver_one(lease.token, &deliveries(&lease))
         .await
         .unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
@@ -518,16 +541,16 @@ async fn a_delivery_of_a_segment_outside_its_lease_changes_nothing() {
     let ledger = database.ledger().await;
     let (campaign, _) = ledger.submit(&submission(1, 3 * 4096 + 5)).await.unwrap();
     let id = &campaign.id;
-    let lease = ledger.claim(id, &owner("a"), 2, LONG).await.unwrap();
+    let lease = ledger.claim_one(id, &owner("a"), 2, LONG).await.unwrap();
     let token = lease.unwrap().token;
     let before = ledger.snapshot(id).await.unwrap();
     let mut impossible = delivery(1, 4096);
     impossible.tally.depths.clear();
     let outside = [delivery(0, 4096), delivery(2, 4096)];
-    let error = ledger.deliver(token, &outside).await.unwrap_err();
+    let error = ledger.deliver_one(token, &outside).await.unwrap_err();
     assert!(matches!(error, LedgerError::NotLent(2)), "{error:?}");
     let impossible = [delivery(0, 4096), impossible];
-    let error = ledger.deliver(token, &impossible).await.unwrap_err();
+    let error = ledger.deliver_one(token, &impossible).await.unwrap_err();
     assert!(
         matches!(error, LedgerError::Tally { segment: 1, .. }),
         "{error:?}"

@@ -9,6 +9,7 @@ use sqlx::AssertSqlSafe;
 use crate::crowds::{CROWD, all_at_once, claim_all, join_all, worker};
 use crate::made_up::{assert_sound, audited_submission, deliveries, delivery, owner, submission};
 use crate::server::{Database, Server};
+use crate::single::Single;
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -107,7 +108,7 @@ async fn a_crowd_costs_no_more_among_thousands_of_leases() {
                     threads: 1,
                     speed: None,
                 };
-                let (_, held) = ledger.asking_worker(asking).await.unwrap().unwrap();
+                let (_, held) = ledger.ask_one(asking).await.unwrap().unwrap();
                 assert_eq!(held, 1);
             }
         })
@@ -126,7 +127,7 @@ async fn a_crowd_costs_no_more_among_thousands_of_leases() {
             let (ledger, token) = (ledger.clone(), leases[number(place)].token);
             async move {
                 let worker = worker(place).worker;
-                ledger.heartbeat(token, &worker, LONG).await.unwrap();
+                ledger.beat_one(token, &worker, LONG).await.unwrap();
             }
         })
         .await;
@@ -137,7 +138,7 @@ async fn a_crowd_costs_no_more_among_thousands_of_leases() {
         all_at_once(|place| {
             let (ledger, lease) = (ledger.clone(), leases[number(place)].clone());
             async move {
-                let taken = ledger.deliver(lease.token, &deliveries(&lease)).await;
+                let taken = ledger.deliver_one(lease.token, &deliveries(&lease)).await;
                 assert_eq!(taken.unwrap().len(), 1);
             }
         })
@@ -148,7 +149,7 @@ async fn a_crowd_costs_no_more_among_thousands_of_leases() {
     let ended = cost(&database, async |ledger| {
         all_at_once(|place| {
             let (ledger, token) = (ledger.clone(), leases[number(place)].token);
-            async move { assert_eq!(ledger.end(token).await.unwrap(), 0) }
+            async move { assert_eq!(ledger.end_one(token).await.unwrap(), 0) }
         })
         .await;
         ledger
@@ -178,13 +179,15 @@ async fn a_lone_owner_looks_through_no_audits() {
     let ledger = database.ledger().await;
     let campaign = audited_campaign(&ledger, 2000).await;
     // The first to come is past what was filled already.
-    let first = ledger.claim(&campaign.id, &owner("c"), 1, LONG).await;
+    let first = ledger.claim_one(&campaign.id, &owner("c"), 1, LONG).await;
     assert_eq!(first.unwrap().unwrap().segments[0].segment, 2000);
     ledger.close().await;
     let claim = async |who: &'static str, want: u32| {
         let mut lent = None;
         let rows = cost(&database, async |ledger| {
-            let lease = ledger.claim(&campaign.id, &owner(who), want, LONG).await;
+            let lease = ledger
+                .claim_one(&campaign.id, &owner(who), want, LONG)
+                .await;
             lent = lease.unwrap();
             ledger
         });

@@ -19,6 +19,7 @@ mod postgres_faults;
 mod postgres_schema;
 mod postgres_settings;
 mod readers;
+mod single;
 mod small_disk;
 mod trust;
 mod workers;

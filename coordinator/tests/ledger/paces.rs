@@ -10,12 +10,13 @@ use crate::made_up::{
     assert_sound, audited_submission, deliveries, operator, owner, submission, wrong_delivery,
 };
 use crate::server::Server;
+use crate::single::Single;
 
 const LONG: Duration = Duration::from_secs(3600);
 
 /// Lends one owner all that is left of a campaign.
 async fn rest(ledger: &PostgresLedger, campaign: &CampaignRecord) -> Lease {
-    let lease = ledger.claim(&campaign.id, &owner("a"), 100, LONG).await;
+    let lease = ledger.claim_one(&campaign.id, &owner("a"), 100, LONG).await;
     lease.unwrap().unwrap()
 }
 
@@ -35,13 +36,13 @@ async fn a_complete_campaign_is_not_cancelled() {
     // More than a checkpoint's worth; the last segment is cut.
     let (campaign, _) = ledger.submit(&submission(1, 600 * 4096 + 9)).await.unwrap();
     while let Some(lease) = ledger
-        .claim(&campaign.id, &owner("a"), 100, LONG)
+        .claim_one(&campaign.id, &owner("a"), 100, LONG)
         .await
         .unwrap()
     {
         assert!(!ledger.is_complete(&campaign.id).await.unwrap());
         ledger
-            .deliver(lease.token, &deliveries(&lease))
+            .deliver_one(lease.token, &deliveries(&lease))
             .await
             .unwrap();
     }
@@ -93,10 +94,10 @@ async fn what_is_disputed_or_set_aside_is_not_complete() {
     let id = &campaign.id;
     let lease = rest(&ledger, &campaign).await;
     ledger
-        .deliver(lease.token, &deliveries(&lease))
+        .deliver_one(lease.token, &deliveries(&lease))
         .await
         .unwrap();
-    ledger.end(lease.token).await.unwrap();
+    ledger.end_one(lease.token).await.unwrap();
     ledger
         .import(id, &owner("b"), &[wrong_delivery(1, 4096)])
         .await
@@ -131,7 +132,7 @@ async fn cancelling_and_completing_at_once_has_one_order() {
             let campaign = campaign.clone();
             async move { set(&cancelling, &campaign, Pace::Cancelled).await }
         });
-        ledger.deliver(lease.token, &tallies).await.unwrap();
+        ledger.deliver_one(lease.token, &tallies).await.unwrap();
         let pace = match cancelled.await.unwrap() {
             Ok(pace) => {
                 assert_eq!(pace, Pace::Cancelled);

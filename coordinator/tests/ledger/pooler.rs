@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 use crate::made_up::{assert_sound, deliveries, owner, submission};
 use crate::server::{Database, Server, as_server_user};
+use crate::single::Single;
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -105,13 +106,13 @@ async fn a_pooler_that_keeps_sessions_serves() {
     let url = pooler.url("kazoe_runtime");
     let ledger = PostgresLedger::connect_to_serve(&url).await.unwrap();
     let (campaign, _) = ledger.submit(&submission(1, 4 * 4096)).await.unwrap();
-    let lease = ledger.claim(&campaign.id, &owner("a"), 4, LONG).await;
+    let lease = ledger.claim_one(&campaign.id, &owner("a"), 4, LONG).await;
     let lease = lease.unwrap().unwrap();
     ledger
-        .deliver(lease.token, &deliveries(&lease))
+        .deliver_one(lease.token, &deliveries(&lease))
         .await
         .unwrap();
-    ledger.end(lease.token).await.unwrap();
+    ledger.end_one(lease.token).await.unwrap();
     assert!(ledger.snapshot(&campaign.id).await.unwrap().is_complete());
     assert_sound(&ledger, &campaign).await;
 

@@ -14,23 +14,24 @@ use sqlx::PgConnection;
 use crate::made_up::{assert_sound, deliveries, delivery, owner, submission, tally};
 use crate::proxy::{Loss, Proxy};
 use crate::server::Server;
+use crate::single::Single;
 
 const LONG: Duration = Duration::from_secs(3600);
 
 /// Claims, extends, delivers one by one and ends, until the campaign has nothing left to lend.
 async fn work(ledger: Arc<PostgresLedger>, campaign: CampaignRecord, name: String) {
     let who = owner(&name);
-    while let Some(lease) = ledger.claim(&campaign.id, &who, 3, LONG).await.unwrap() {
+    while let Some(lease) = ledger.claim_one(&campaign.id, &who, 3, LONG).await.unwrap() {
         ledger.extend(lease.token, LONG).await.unwrap();
         // The last one is given back.
         let kept = lease.segments.len().min(2);
         for delivery in &deliveries(&lease)[..kept] {
             let sent = std::slice::from_ref(delivery);
-            let verdicts = ledger.deliver(lease.token, sent).await.unwrap();
+            let verdicts = ledger.deliver_one(lease.token, sent).await.unwrap();
             // Sent again after a lost connection it is a repeat; nobody else has the segment.
             assert!(matches!(verdicts[0], Verdict::Accepted | Verdict::Repeat));
         }
-        let returned = ledger.end(lease.token).await.unwrap();
+        let returned = ledger.end_one(lease.token).await.unwrap();
         assert_eq!(
             returned,
             u64::try_from(lease.segments.len() - kept).unwrap()
@@ -97,7 +98,7 @@ async fn all_claim_the_same_expired_segments_and_each_is_lent_to_one() {
     let ledger = Arc::new(database.ledger().await);
     let (campaign, _) = ledger.submit(&submission(1, 24 * 4096)).await.unwrap();
     let gone = ledger
-        .claim(&campaign.id, &owner("gone"), 24, Duration::ZERO)
+        .claim_one(&campaign.id, &owner("gone"), 24, Duration::ZERO)
         .await
         .unwrap()
         .unwrap();
@@ -110,7 +111,7 @@ async fn all_claim_the_same_expired_segments_and_each_is_lent_to_one() {
                 let mut lent = Vec::new();
                 // What was lost is lent alone.
                 for _ in 0..3 {
-                    let lease = ledger.claim(&id, &who, 3, LONG).await.unwrap().unwrap();
+                    let lease = ledger.claim_one(&id, &who, 3, LONG).await.unwrap().unwrap();
                     assert_eq!(lease.segments.len(), 1);
                     lent.push(lease.segments[0].segment);
                 }
@@ -125,7 +126,7 @@ async fn all_claim_the_same_expired_segments_and_each_is_lent_to_one() {
     assert_eq!(lent.len(), 24);
     assert_eq!(lent.into_iter().collect::<BTreeSet<_>>().len(), 24);
     assert!(matches!(
-        ledger.end(gone.token).await,
+        ledger.end_one(gone.token).await,
         Err(LedgerError::NotHeld(_))
     ));
     assert_sound(&*ledger, &campaign).await;
@@ -213,7 +214,7 @@ async fn each_operation_once(loss: Loss) {
     let (campaign, _) = ledger.submit(&submission(1, 8 * 4096)).await.unwrap();
     let id = &campaign.id;
     lost();
-    let lease = ledger.claim(id, &who, 4, LONG).await.unwrap().unwrap();
+    let lease = ledger.claim_one(id, &who, 4, LONG).await.unwrap().unwrap();
     let lent: Vec<u64> = lease.segments.iter().map(|lent| lent.segment).collect();
     assert_eq!(lent, [0, 1, 2, 3]);
     assert_eq!(ledger.snapshot(id).await.unwrap().counts.leased, 4);
@@ -221,14 +222,14 @@ async fn each_operation_once(loss: Loss) {
     ledger.extend(lease.token, LONG).await.unwrap();
     lost();
     let sent = [delivery(0, 4096), delivery(1, 4096)];
-    let verdicts = ledger.deliver(lease.token, &sent).await.unwrap();
+    let verdicts = ledger.deliver_one(lease.token, &sent).await.unwrap();
     let expected = happened(Verdict::Accepted, Verdict::Repeat);
     assert_eq!(verdicts, [expected; 2]);
     assert_eq!(ledger.log(id, 0).await.unwrap().len(), 1);
     lost();
-    assert_eq!(ledger.end(lease.token).await.unwrap(), 2);
+    assert_eq!(ledger.end_one(lease.token).await.unwrap(), 2);
     assert!(matches!(
-        ledger.end(lease.token).await,
+        ledger.end_one(lease.token).await,
         Err(LedgerError::NotHeld(_))
     ));
     lost();
@@ -246,7 +247,7 @@ async fn each_operation_once(loss: Loss) {
     let log = ledger.audit_log(id, 0, 10).await.unwrap();
     let actions: Vec<&str> = log.iter().map(|line| line.action.as_str()).collect();
     assert_eq!(actions, ["retract", "set_aside", "retry"]);
-    ledger.claim(id, &who, 3, LONG).await.unwrap();
+    ledger.claim_one(id, &who, 3, LONG).await.unwrap();
     lost();
     ledger.forfeit(&who.worker).await.unwrap();
     let counts = ledger.snapshot(id).await.unwrap().counts;
@@ -262,7 +263,7 @@ async fn a_deadlock_is_outlived() {
     let ledger = Arc::new(database.ledger().await);
     let (campaign, _) = ledger.submit(&submission(1, 4 * 4096)).await.unwrap();
     let lease = ledger
-        .claim(&campaign.id, &owner("a"), 4, LONG)
+        .claim_one(&campaign.id, &owner("a"), 4, LONG)
         .await
         .unwrap()
         .unwrap();
@@ -278,7 +279,7 @@ async fn a_deadlock_is_outlived() {
     .unwrap();
     let ending = tokio::spawn({
         let ledger = Arc::clone(&ledger);
-        async move { ledger.end(lease.token).await }
+        async move { ledger.end_one(lease.token).await }
     });
     let mut watcher = database.admin().await;
     loop {
@@ -311,7 +312,7 @@ async fn a_lock_that_nobody_lets_go_is_told() {
         .execute(&mut admin)
         .await
         .unwrap();
-    let refused = ledger.claim(&campaign.id, &owner("a"), 1, LONG).await;
+    let refused = ledger.claim_one(&campaign.id, &owner("a"), 1, LONG).await;
     let Err(LedgerError::Storage(error)) = refused else {
         panic!("{refused:?}");
     };
@@ -323,7 +324,7 @@ async fn a_lock_that_nobody_lets_go_is_told() {
         4
     );
     sqlx::raw_sql("ROLLBACK").execute(&mut admin).await.unwrap();
-    let lease = ledger.claim(&campaign.id, &owner("a"), 1, LONG).await;
+    let lease = ledger.claim_one(&campaign.id, &owner("a"), 1, LONG).await;
     assert!(lease.unwrap().is_some());
     assert_sound(&ledger, &campaign).await;
 }
@@ -341,16 +342,16 @@ async fn what_was_acknowledged_survives_the_server_s_kill_9() {
             let (ledger, id) = (Arc::clone(&ledger), campaign.id.clone());
             async move {
                 let lease = ledger
-                    .claim(&id, &owner("a"), 30, LONG)
+                    .claim_one(&id, &owner("a"), 30, LONG)
                     .await
                     .unwrap()
                     .unwrap();
                 for delivery in deliveries(&lease) {
                     let segment = delivery.segment;
-                    ledger.deliver(lease.token, &[delivery]).await.unwrap();
+                    ledger.deliver_one(lease.token, &[delivery]).await.unwrap();
                     heard.send(segment).unwrap();
                 }
-                ledger.end(lease.token).await.unwrap();
+                ledger.end_one(lease.token).await.unwrap();
             }
         });
         for _ in 0..patience {

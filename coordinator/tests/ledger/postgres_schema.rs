@@ -7,6 +7,7 @@ use sqlx::{AssertSqlSafe, PgConnection};
 
 use crate::made_up::{assert_sound, deliveries, delivery, owner, submission};
 use crate::server::Server;
+use crate::single::Single;
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -32,12 +33,12 @@ async fn refused_connection(url: &str) -> ConnectError {
 async fn fill(ledger: &PostgresLedger) -> String {
     let (campaign, _) = ledger.submit(&submission(1, 200 * 4096)).await.unwrap();
     let lease = ledger
-        .claim(&campaign.id, &owner("a"), 150, LONG)
+        .claim_one(&campaign.id, &owner("a"), 150, LONG)
         .await
         .unwrap()
         .unwrap();
     ledger
-        .deliver(lease.token, &deliveries(&lease))
+        .deliver_one(lease.token, &deliveries(&lease))
         .await
         .unwrap();
     campaign.id
@@ -179,8 +180,8 @@ async fn the_owner_cannot_rewrite_the_log_by_mistake() {
     let ledger = database.ledger().await;
     let id = fill(&ledger).await;
     ledger.retract(&id, 7, "op", "a test").await.unwrap();
-    let lease = ledger.claim(&id, &owner("a"), 1, LONG).await.unwrap();
-    ledger.end(lease.unwrap().token).await.unwrap();
+    let lease = ledger.claim_one(&id, &owner("a"), 1, LONG).await.unwrap();
+    ledger.end_one(lease.unwrap().token).await.unwrap();
     let mut conn = database.connection("kazoe_owner").await;
     for statement in [
         "UPDATE results SET samples = samples + 1",
@@ -247,7 +248,7 @@ async fn only_the_whole_token_extends_or_ends_a_lease() {
     let (campaign, _) = ledger.submit(&submission(1, 8 * 4096)).await.unwrap();
     let mut leases = Vec::new();
     for name in ["a", "b"] {
-        let lease = ledger.claim(&campaign.id, &owner(name), 4, LONG).await;
+        let lease = ledger.claim_one(&campaign.id, &owner(name), 4, LONG).await;
         leases.push(lease.unwrap().unwrap());
     }
     assert_ne!(leases[0].token.secret, leases[1].token.secret);
@@ -271,10 +272,10 @@ async fn only_the_whole_token_extends_or_ends_a_lease() {
     };
     for token in [near, exchanged] {
         for refused in [
-            ledger.extend(token, 2 * LONG).await.map(|_| ()),
-            ledger.end(token).await.map(|_| ()),
+            ledger.extend(token, 2 * LONG).await,
+            ledger.end_one(token).await.map(|_| ()),
             ledger
-                .deliver(token, &[delivery(0, 4096)])
+                .deliver_one(token, &[delivery(0, 4096)])
                 .await
                 .map(|_| ()),
         ] {
@@ -285,7 +286,7 @@ async fn only_the_whole_token_extends_or_ends_a_lease() {
 
     // The right one changes its own lease, and no other.
     ledger.extend(leases[0].token, 2 * LONG).await.unwrap();
-    assert_eq!(ledger.end(leases[0].token).await.unwrap(), 4);
+    assert_eq!(ledger.end_one(leases[0].token).await.unwrap(), 4);
     let after = rows().await;
     assert!(after[0].0 > before[0].0 && after[0].1.is_some());
     assert_eq!(after[0].2, 0);

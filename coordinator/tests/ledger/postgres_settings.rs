@@ -7,6 +7,7 @@ use sqlx::{AssertSqlSafe, Executor, PgConnection};
 
 use crate::made_up::{deliveries, owner, submission};
 use crate::server::Server;
+use crate::single::Single;
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -29,12 +30,12 @@ async fn seen(admin: &mut PgConnection) -> Vec<String> {
 
 async fn deliver(ledger: &PostgresLedger, id: &str) {
     let lease = ledger
-        .claim(id, &owner("a"), 1, LONG)
+        .claim_one(id, &owner("a"), 1, LONG)
         .await
         .unwrap()
         .unwrap();
     ledger
-        .deliver(lease.token, &deliveries(&lease))
+        .deliver_one(lease.token, &deliveries(&lease))
         .await
         .unwrap();
 }
@@ -93,7 +94,7 @@ async fn a_standby_is_refused_by_name() {
     assert_standby(PostgresLedger::migrate(&database.url("kazoe_owner")).await);
     // A ledger of before may still be read.
     ledger.snapshot(&campaign.id).await.unwrap();
-    let refused = ledger.claim(&campaign.id, &owner("a"), 1, LONG).await;
+    let refused = ledger.claim_one(&campaign.id, &owner("a"), 1, LONG).await;
     assert!(
         matches!(&refused, Err(LedgerError::Storage(error)) if error.fault == StorageFault::ReadOnly),
         "{refused:?}"

@@ -13,6 +13,7 @@ use crate::made_up::{
     wrong_delivery,
 };
 use crate::server::Server;
+use crate::single::Single;
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -20,7 +21,7 @@ const LONG: Duration = Duration::from_secs(3600);
 const PATIENCE: i64 = 60_000;
 
 async fn claim(ledger: &PostgresLedger, id: &str, who: &Who, want: u32) -> Option<Lease> {
-    ledger.claim(id, who, want, LONG).await.unwrap()
+    ledger.claim_one(id, who, want, LONG).await.unwrap()
 }
 
 /// Claims and hands in what is made of each segment, until there is nothing more.
@@ -34,8 +35,8 @@ async fn work(
     while let Some(lease) = claim(ledger, id, who, 50).await {
         let lent = lease.segments.iter();
         let all: Vec<_> = lent.map(|lent| make(lent.segment, lent.samples)).collect();
-        verdicts.extend(ledger.deliver(lease.token, &all).await.unwrap());
-        ledger.end(lease.token).await.unwrap();
+        verdicts.extend(ledger.deliver_one(lease.token, &all).await.unwrap());
+        ledger.end_one(lease.token).await.unwrap();
     }
     verdicts
 }
@@ -67,7 +68,7 @@ async fn audits_go_to_another_owner_and_complete_nothing() {
     let verdicts = work(&ledger, id, &owner("c"), delivery).await;
     assert_eq!(verdicts, [Verdict::Audit; 15]);
     // Given back it is wanted again.
-    ledger.end(lease.token).await.unwrap();
+    ledger.end_one(lease.token).await.unwrap();
     assert_sound(&ledger, &campaign).await;
     let verdicts = work(&ledger, id, &owner("b"), delivery).await;
     assert_eq!(verdicts, [Verdict::Audit; 6]);
@@ -109,7 +110,7 @@ async fn a_liar_is_caught_and_outvoted() {
         .collect();
     assert_eq!(lent, [(2, Purpose::Resolve), (5, Purpose::Resolve)]);
     ledger
-        .deliver(lease.token, &deliveries(&lease))
+        .deliver_one(lease.token, &deliveries(&lease))
         .await
         .unwrap();
     let snapshot = ledger.snapshot(id).await.unwrap();
@@ -127,7 +128,7 @@ async fn a_purge_takes_back_what_nobody_else_confirmed() {
     let id = &campaign.id;
     let lease = claim(&ledger, id, &owner("bad"), 8).await.unwrap();
     ledger
-        .deliver(lease.token, &deliveries(&lease))
+        .deliver_one(lease.token, &deliveries(&lease))
         .await
         .unwrap();
     work(&ledger, id, &owner("good"), delivery).await;
@@ -212,18 +213,8 @@ async fn what_became_of_a_worker_s_tallies_follows_from_the_log() {
             build: "test 1".to_owned(),
             name: None,
         };
-        assert!(
-            ledger
-                .join_worker(&format!("{name}-1"), &new)
-                .await
-                .unwrap()
-        );
-        assert!(
-            !ledger
-                .join_worker(&format!("{name}-1"), &new)
-                .await
-                .unwrap()
-        );
+        assert!(ledger.join_one(&format!("{name}-1"), &new).await.unwrap());
+        assert!(!ledger.join_one(&format!("{name}-1"), &new).await.unwrap());
     }
     let make = |segment, samples| match segment {
         3 => wrong_delivery(segment, samples),
@@ -289,7 +280,7 @@ async fn what_nobody_told_is_estimated_by_the_speed_measured_last() {
         build: "test 1".to_owned(),
         name: None,
     };
-    ledger.join_worker("a-1", &new).await.unwrap();
+    ledger.join_one("a-1", &new).await.unwrap();
     ledger
         .import(id, &owner("a"), &[delivery(0, 4096)])
         .await
@@ -306,7 +297,7 @@ async fn what_nobody_told_is_estimated_by_the_speed_measured_last() {
         threads: 2,
         speed: Some(1_024),
     };
-    ledger.asking_worker(asking).await.unwrap().unwrap();
+    ledger.ask_one(asking).await.unwrap().unwrap();
     assert_eq!(told().await, (Some(8), 1));
     let took = Delivery {
         cpu: Some(Duration::from_millis(2_500)),
@@ -332,12 +323,18 @@ async fn a_credential_is_kept_found_and_revoked() {
     assert!(add("t-1", 1).await, "sent again");
     assert!(!add("t-1", 2).await, "another's");
     assert!(add("t-2", 2).await);
-    let found = ledger.credential("t-1").await.unwrap().unwrap();
+    let found = ledger
+        .find_credentials(&["t-1".to_owned()])
+        .await
+        .unwrap()
+        .remove(0)
+        .unwrap();
     assert_eq!(
         (found.owner.as_str(), found.role, found.hash),
         ("a", Role::Worker, [1; 32])
     );
-    assert_eq!(ledger.credential("t-9").await.unwrap(), None);
+    let found = ledger.find_credentials(&["t-9".to_owned()]).await;
+    assert_eq!(found.unwrap(), [None]);
 
     let worker = NewWorker {
         owner: "a".to_owned(),
@@ -346,7 +343,7 @@ async fn a_credential_is_kept_found_and_revoked() {
         build: "test 1".to_owned(),
         name: None,
     };
-    ledger.join_worker("a-1", &worker).await.unwrap();
+    ledger.join_one("a-1", &worker).await.unwrap();
     let lease = claim(&ledger, &campaign.id, &owner("a"), 3).await.unwrap();
     assert!(ledger.revoke_credential("t-1", "op").await.unwrap());
     assert!(!ledger.revoke_credential("t-1", "op").await.unwrap());
@@ -397,12 +394,13 @@ async fn campaigns_are_served_by_priority_then_by_who_has_least() {
         [at(&urgent, 10), at(&second, 10), at(&first, 6)]
     );
     assert_eq!(ledger.holders(&first, 9).await.unwrap().0, 1);
-    let record = ledger.lease(lease.token).await.unwrap();
+    let mut record = ledger.leases(&[lease.token]).await.unwrap();
+    let record = record.remove(0).unwrap();
     assert_eq!(
         (record.owner.as_str(), record.segments),
         ("a", vec![0, 1, 2, 3])
     );
-    ledger.end(lease.token).await.unwrap();
+    ledger.end_one(lease.token).await.unwrap();
     assert_eq!(queue().await[1..], [at(&first, 10), at(&second, 10)]);
 
     let paused = ledger.set_pace(&urgent, Pace::Paused, "op").await.unwrap();
@@ -430,7 +428,7 @@ async fn ask(
         threads: 7,
         speed,
     };
-    ledger.asking_worker(asking).await.unwrap()
+    ledger.ask_one(asking).await.unwrap()
 }
 
 /// Deadlines pass also where workers live: the coordinator was away, the machine was busy. Who is heard
@@ -450,8 +448,8 @@ async fn a_worker_that_is_heard_again_was_not_lost() {
             build: "test 1".to_owned(),
             name: None,
         };
-        ledger.join_worker(&who.worker, &new).await.unwrap();
-        let lease = ledger.claim(id, &who, 1, Duration::ZERO).await.unwrap();
+        ledger.join_one(&who.worker, &new).await.unwrap();
+        let lease = ledger.claim_one(id, &who, 1, Duration::ZERO).await.unwrap();
         let segments: Vec<u64> = lease
             .unwrap()
             .segments
@@ -468,7 +466,10 @@ async fn a_worker_that_is_heard_again_was_not_lost() {
     }
     let all = claim(&ledger, id, &owner("f"), 9).await.unwrap();
     assert_eq!(all.segments.len(), 4, "not alone, and not set aside");
-    ledger.deliver(all.token, &deliveries(&all)).await.unwrap();
+    ledger
+        .deliver_one(all.token, &deliveries(&all))
+        .await
+        .unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
     assert_sound(&ledger, &campaign).await;
 }
@@ -479,7 +480,7 @@ async fn who_is_overdue_is_told() {
     let ledger = server.fresh().await.ledger().await;
     let (campaign, _) = ledger.submit(&submission(1, 4 * 4096)).await.unwrap();
     let late = ledger
-        .claim(&campaign.id, &owner("a"), 2, Duration::ZERO)
+        .claim_one(&campaign.id, &owner("a"), 2, Duration::ZERO)
         .await
         .unwrap()
         .unwrap();
@@ -496,7 +497,7 @@ async fn who_is_overdue_is_told() {
 
     // One whose segments are all lent again before anybody looks is told as well.
     let brief = ledger
-        .claim(&campaign.id, &owner("a"), 1, Duration::ZERO)
+        .claim_one(&campaign.id, &owner("a"), 1, Duration::ZERO)
         .await
         .unwrap()
         .unwrap();

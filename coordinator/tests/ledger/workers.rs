@@ -13,6 +13,7 @@ use crate::made_up::{
     assert_lawful, assert_sound, audited_submission, deliveries, owner, submission,
 };
 use crate::server::Server;
+use crate::single::Single;
 
 const HOLD: Duration = Duration::from_secs(60);
 
@@ -29,7 +30,7 @@ async fn join(ledger: &PostgresLedger, id: &str, name: Option<&str>) {
         build: "test 1".to_owned(),
         name: name.map(str::to_owned),
     };
-    assert!(ledger.join_worker(id, &new).await.unwrap());
+    assert!(ledger.join_one(id, &new).await.unwrap());
 }
 
 async fn ask(ledger: &PostgresLedger, id: &str) {
@@ -39,7 +40,7 @@ async fn ask(ledger: &PostgresLedger, id: &str) {
         threads: 1,
         speed: None,
     };
-    ledger.asking_worker(asking).await.unwrap().unwrap();
+    ledger.ask_one(asking).await.unwrap().unwrap();
 }
 
 async fn claim(ledger: &PostgresLedger, id: &str, worker: &str, want: u32) -> Option<Lease> {
@@ -47,7 +48,7 @@ async fn claim(ledger: &PostgresLedger, id: &str, worker: &str, want: u32) -> Op
         worker: worker.to_owned(),
         ..owner("a")
     };
-    ledger.claim(id, &who, want, HOLD).await.unwrap()
+    ledger.claim_one(id, &who, want, HOLD).await.unwrap()
 }
 
 /// Ids and states, in the order in which they are listed.
@@ -105,9 +106,15 @@ async fn workers_that_died_or_left_are_gone() {
         .execute(&mut conn)
         .await
         .unwrap();
-    ledger.worker_left("w-4", "another owner").await.unwrap();
+    ledger
+        .workers_left(&[("w-4".to_owned(), "another owner".to_owned())])
+        .await
+        .unwrap();
     assert_eq!(listed(&ledger, Roll::Here).await.len(), 2);
-    ledger.worker_left("w-4", "a").await.unwrap();
+    ledger
+        .workers_left(&[("w-4".to_owned(), "a".to_owned())])
+        .await
+        .unwrap();
     assert_eq!(
         listed(&ledger, Roll::Here).await,
         [at("w-1", Presence::AtWork)]
@@ -132,7 +139,10 @@ async fn workers_that_died_or_left_are_gone() {
     ask(&ledger, "w-5").await;
     assert!(listed(&ledger, Roll::Here).await.contains(&here[4]));
     join(&ledger, "w-6", None).await;
-    ledger.worker_left("w-6", "a").await.unwrap();
+    ledger
+        .workers_left(&[("w-6".to_owned(), "a".to_owned())])
+        .await
+        .unwrap();
     ask(&ledger, "w-6").await;
     let again = at("w-6", Presence::Idle);
     assert!(listed(&ledger, Roll::Here).await.contains(&again));
@@ -161,8 +171,8 @@ async fn of_thousands_of_identities_those_that_worked_are_remembered() {
         let lease = claim(&ledger, &campaign.id, worker, 2).await.unwrap();
         if worker == "w-delivered" {
             let all = deliveries(&lease);
-            ledger.deliver(lease.token, &all).await.unwrap();
-            ledger.end(lease.token).await.unwrap();
+            ledger.deliver_one(lease.token, &all).await.unwrap();
+            ledger.end_one(lease.token).await.unwrap();
         }
     }
     age(&mut conn, "w-delivered", 72 * HOUR).await;
@@ -199,7 +209,7 @@ async fn a_name_is_a_label_and_no_identity() {
     }
     let lease = claim(&ledger, &campaign.id, "w-1", 3).await.unwrap();
     ledger
-        .deliver(lease.token, &deliveries(&lease)[..2])
+        .deliver_one(lease.token, &deliveries(&lease)[..2])
         .await
         .unwrap();
     let (workers, _) = ledger.workers(Roll::Here, PATIENCE, 9).await.unwrap();
@@ -237,24 +247,32 @@ async fn two_stored_spellings_are_one_owner() {
         let hash = [number; 32];
         let added = ledger.add_credential(&token, spelling, Role::Worker, &hash, "op");
         assert!(added.await.unwrap());
-        let found = ledger.credential(&token).await.unwrap().unwrap();
+        let found = ledger
+            .find_credentials(&[token])
+            .await
+            .unwrap()
+            .remove(0)
+            .unwrap();
         assert_eq!(found.owner, "Lab");
     }
     // As an earlier release wrote it: under the spelling of the token.
     let who = owner(spellings[2]);
-    let lease = ledger.claim(id, &who, 9, HOLD).await.unwrap().unwrap();
+    let lease = ledger.claim_one(id, &who, 9, HOLD).await.unwrap().unwrap();
     let tallies = deliveries(&lease);
-    ledger.deliver(lease.token, &tallies).await.unwrap();
-    ledger.end(lease.token).await.unwrap();
+    ledger.deliver_one(lease.token, &tallies).await.unwrap();
+    ledger.end_one(lease.token).await.unwrap();
     // No other spelling audits them, or confirms them unasked; another owner does.
     for spelling in spellings {
-        let lent = ledger.claim(id, &owner(spelling), 9, HOLD).await.unwrap();
+        let lent = ledger
+            .claim_one(id, &owner(spelling), 9, HOLD)
+            .await
+            .unwrap();
         assert!(lent.is_none(), "{spelling:?}: {lent:?}");
     }
     let verdicts = ledger.import(id, &owner("Lab"), &tallies[..1]).await;
     assert_eq!(verdicts.unwrap(), [Verdict::Repeat]);
     let audit = ledger
-        .claim(id, &owner("b"), 2, HOLD)
+        .claim_one(id, &owner("b"), 2, HOLD)
         .await
         .unwrap()
         .unwrap();
@@ -302,7 +320,7 @@ async fn a_deadline_further_off_than_its_lease_holds_has_passed() {
     // Of another coordinator, whose leases hold for a day: nothing of it is odd.
     let long = Duration::from_secs(24 * 3600);
     let far = ledger
-        .claim(id, &owner("b"), 2, long)
+        .claim_one(id, &owner("b"), 2, long)
         .await
         .unwrap()
         .unwrap();
@@ -320,10 +338,7 @@ async fn a_deadline_further_off_than_its_lease_holds_has_passed() {
     assert_eq!(ledger.expire_misdated(HOLD).await.unwrap(), 3);
     assert_eq!(ledger.expire_misdated(HOLD).await.unwrap(), 0);
     // The one that lives has it again by its heartbeat; the others' are lent to the next, and not as lost.
-    ledger
-        .heartbeat(lives.token, "w-lives", HOLD)
-        .await
-        .unwrap();
+    ledger.beat_one(lives.token, "w-lives", HOLD).await.unwrap();
     let next = claim(&ledger, id, "w-idle", 9).await.unwrap();
     let lent =
         |lease: &Lease| -> Vec<u64> { lease.segments.iter().map(|lent| lent.segment).collect() };
@@ -332,7 +347,7 @@ async fn a_deadline_further_off_than_its_lease_holds_has_passed() {
     assert!(states.contains(&("w-lives".to_owned(), Presence::AtWork)));
     for lease in [&next, &lives, &far] {
         ledger
-            .deliver(lease.token, &deliveries(lease))
+            .deliver_one(lease.token, &deliveries(lease))
             .await
             .unwrap();
     }
@@ -357,7 +372,7 @@ async fn an_operator_takes_leases_back() {
     let first = claim(&ledger, id, "w-1", 2).await.unwrap();
     let second = claim(&ledger, id, "w-1", 3).await.unwrap();
     ledger
-        .deliver(first.token, &deliveries(&first)[..1])
+        .deliver_one(first.token, &deliveries(&first)[..1])
         .await
         .unwrap();
     let before = ledger.snapshot(id).await.unwrap();
@@ -387,7 +402,7 @@ async fn an_operator_takes_leases_back() {
         Err(LedgerError::NotHeld(_))
     ));
     let late = ledger
-        .deliver(second.token, &deliveries(&second)[..1])
+        .deliver_one(second.token, &deliveries(&second)[..1])
         .await;
     assert_eq!(late.unwrap(), [Verdict::Accepted]);
     assert_eq!(

@@ -3,18 +3,26 @@
 use kazoe_common::census::{BLOCK, Outcome};
 use sqlx::PgConnection;
 
-use super::campaign_rows;
-use crate::ledger::Breach;
+use super::{PostgresLedger, campaign_rows};
 use crate::ledger::rows::{Failure, from_row, to_row};
+use crate::ledger::{Breach, LedgerError};
+
+impl PostgresLedger {
+    /// Checks the invariants I1, I2, I3 and I6 of a campaign on the rows themselves. Returns what is broken.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    pub async fn check_invariants(&self, id: &str) -> Result<Vec<Breach>, LedgerError> {
+        self.read(|mut tx| async move { check_invariants(&mut tx, id).await })
+            .await
+    }
+}
 
 /// I1: a segment has one accepted pointer, to a result of its own (the primary key and the foreign key
 /// say so; the audit reads it again). I2: what is accepted has the samples that the cut gives it. I3:
 /// outcomes add up to the samples, depths to the unreachable. I6: each segment stands in one place, and
 /// below the frontier none stands nowhere.
-pub(super) async fn check_invariants(
-    conn: &mut PgConnection,
-    id: &str,
-) -> Result<Vec<Breach>, Failure> {
+async fn check_invariants(conn: &mut PgConnection, id: &str) -> Result<Vec<Breach>, Failure> {
     let cut = campaign_rows::one(conn, id).await?.cut;
     sqlx::query_as::<_, (String, Option<i64>, String)>(
         "-- check_invariants

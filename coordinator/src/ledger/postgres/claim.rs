@@ -1,56 +1,75 @@
 //! Claiming leases.
 
-use std::collections::{HashMap, HashSet};
-use std::time::Duration;
-
 use kazoe_common::census::{Cut, Segment};
 use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
+use std::collections::{HashMap, HashSet};
+
+use fail::fail_point;
 
 use super::stock::stock;
-use super::{campaign_rows, clock, losses};
+use super::{Memo, PostgresLedger, campaign_rows, clock, losses, note, noted};
 use crate::leasing::{Millis, Purpose, choose};
 use crate::ledger::rows::{self, Failure, from_row, millis, to_row};
-use crate::ledger::{Lease, LedgerError, Lent, Pace, Token, Who};
+use crate::ledger::{Claim, Lease, LedgerError, Lent, Pace, Token, Who};
 
-/// Somebody who asks for segments of a campaign.
-#[derive(Clone, Debug)]
-pub(super) struct Claimant {
-    pub(super) who: Who,
-    /// At most so many.
-    pub(super) want: u32,
-    pub(super) hold: Duration,
+impl PostgresLedger {
+    /// Leases segments of a campaign, in one transaction and in the order of the claims. A claim gets nothing if
+    /// the campaign has no segment for its owner now, or is paused or cancelled.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    pub async fn claim(
+        &self,
+        campaign: &str,
+        claims: &[Claim],
+    ) -> Result<Vec<Option<Lease>>, LedgerError> {
+        let memo = &Memo::default();
+        self.write(|mut tx, again| async move {
+            let earlier: Vec<Option<Token>> = noted(memo).filter(|_| again).unwrap_or_default();
+            if let Some(leases) = find(&mut tx, campaign, &earlier).await? {
+                return Ok((tx, leases));
+            }
+            let leases = lease(&mut tx, campaign, claims).await?;
+            if leases.iter().any(Option::is_some) {
+                let tokens = leases.iter().map(|lease| Some(lease.as_ref()?.token));
+                note(memo, tokens.collect());
+                fail_point!("coordinator.claim.written");
+            }
+            Ok((tx, leases))
+        })
+        .await
+    }
 }
 
-/// Lends to some claimants in their order, all in one transaction.
-pub(super) async fn claim(
+async fn lease(
     conn: &mut PgConnection,
     id: &str,
-    claimants: &[Claimant],
+    claims: &[Claim],
 ) -> Result<Vec<Option<Lease>>, Failure> {
     let campaign = campaign_rows::lock(conn, id).await?;
     if campaign.pace != Pace::Running {
-        return Ok(claimants.iter().map(|_| None).collect());
+        return Ok(claims.iter().map(|_| None).collect());
     }
     let (at, frontier) = moment(conn, id).await?;
-    if let Some(hold) = claimants.iter().map(|claimant| claimant.hold).max() {
+    if let Some(hold) = claims.iter().map(|claim| claim.hold).max() {
         clock::pull_back(conn, id, at, hold).await?;
     }
-    let mut stock = stock(conn, id, &campaign.cut, claimants, at, frontier).await?;
+    let mut stock = stock(conn, id, &campaign.cut, claims, at, frontier).await?;
     losses::heed(conn, id, &mut stock, at).await?;
     let unleased: HashSet<Segment> = stock.unleased.iter().copied().collect();
-    let mut chosen = Vec::with_capacity(claimants.len());
-    for claimant in claimants {
-        let Claimant { who, want, hold } = claimant;
+    let mut chosen = Vec::with_capacity(claims.len());
+    for claim in claims {
+        let Claim { who, want, hold } = claim;
         let want = usize::try_from(*want).unwrap_or(usize::MAX);
         let asking = stored_owner(who.owner.clone());
         let segments = choose(&stock, &asking, who.operator, at, want);
         let deadline = at.saturating_add(millis(*hold));
         stock.lend(&segments, deadline);
-        chosen.push((claimant, deadline, segments));
+        chosen.push((claim, deadline, segments));
     }
     let leases = insert_leases(conn, id, at, &chosen).await?;
-    lend(conn, id, &leases, &chosen, at, &unleased).await?;
+    insert_loans(conn, id, &leases, &chosen, at, &unleased).await?;
     if let Some(end) = reach(&chosen, &unleased) {
         sqlx::query(
             "-- claim_move_frontier
@@ -82,8 +101,8 @@ pub(super) async fn claim(
         .collect())
 }
 
-/// A claimant, until when it holds, and what.
-type Chosen<'a> = (&'a Claimant, Millis, Vec<(Segment, Purpose)>);
+/// A claim, its lease's deadline, and its segments.
+type Chosen<'a> = (&'a Claim, Millis, Vec<(Segment, Purpose)>);
 
 /// The end of the segments that are lent for the first time.
 fn reach(chosen: &[Chosen<'_>], unleased: &HashSet<Segment>) -> Option<Segment> {
@@ -106,8 +125,8 @@ async fn moment(conn: &mut PgConnection, id: &str) -> Result<(Millis, Segment), 
     Ok((at, from_row(frontier)?))
 }
 
-/// The leases that an earlier attempt of the same claims committed, if it did: all of them, or none.
-pub(super) async fn find(
+/// Finds the leases that an earlier attempt of the same claims committed: all of them, or none.
+async fn find(
     conn: &mut PgConnection,
     id: &str,
     tokens: &[Option<Token>],
@@ -178,7 +197,7 @@ async fn find_one(
     }))
 }
 
-/// A lease for each claimant that gets something. The random half of a token is of the leading bytes of
+/// Inserts a lease for each claim that gets segments. The random half of a token is of the leading bytes of
 /// random UUIDs, none of which is fixed.
 async fn insert_leases(
     conn: &mut PgConnection,
@@ -188,7 +207,7 @@ async fn insert_leases(
 ) -> Result<Vec<Option<Token>>, Failure> {
     let (mut owners, mut workers, mut operators) = (Vec::new(), Vec::new(), Vec::new());
     let (mut builds, mut deadlines) = (Vec::new(), Vec::new());
-    for (Claimant { who, .. }, deadline, _) in chosen.iter().filter(|(_, _, all)| !all.is_empty()) {
+    for (Claim { who, .. }, deadline, _) in chosen.iter().filter(|(_, _, all)| !all.is_empty()) {
         owners.push(who.owner.as_str());
         workers.push(who.worker.as_str());
         operators.push(who.operator);
@@ -233,11 +252,11 @@ async fn insert_leases(
     }
     chosen
         .iter()
-        .map(|(claimant, deadline, segments)| {
+        .map(|(claim, deadline, segments)| {
             if segments.is_empty() {
                 return Ok(None);
             }
-            let same = tokens.get_mut(&(claimant.who.clone(), *deadline));
+            let same = tokens.get_mut(&(claim.who.clone(), *deadline));
             let token = same.and_then(Vec::pop);
             let missing = || LedgerError::Row("a lease that was not entered".to_owned());
             Ok(Some(token.ok_or_else(missing)?))
@@ -245,8 +264,8 @@ async fn insert_leases(
         .collect()
 }
 
-/// Lends segments: whoever held them before holds them no more. Nobody held the unleased ones.
-async fn lend(
+/// Inserts the loans of new leases, and closes the expired loans of the same segments. Unleased segments have none.
+async fn insert_loans(
     conn: &mut PgConnection,
     id: &str,
     leases: &[Option<Token>],

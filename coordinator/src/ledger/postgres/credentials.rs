@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use kazoe_proto::name::stored_owner;
 
-use super::gather::Answer;
-use super::operator::{Deed, write_deed};
+use super::audit_log::{Deed, write_deed};
 use super::{PostgresLedger, now};
 use crate::ledger::rows::Failure;
 use crate::ledger::{Credential, LedgerError, Role, SecretHash};
@@ -64,22 +63,14 @@ impl PostgresLedger {
         .await
     }
 
-    /// One credential, if there is one of this id.
+    /// Finds credentials by their ids.
     ///
     /// # Errors
     /// [`LedgerError::Storage`].
-    pub async fn credential(&self, id: &str) -> Result<Option<Credential>, LedgerError> {
-        let (credentials, id) = (&self.gathered.credentials, id.to_owned());
-        self.together(credentials, "", id, 1, |ledger, _, ids| async move {
-            ledger.find_credentials(&ids).await
-        })
-        .await
-    }
-
-    async fn find_credentials(
+    pub async fn find_credentials(
         &self,
         ids: &[String],
-    ) -> Result<Vec<Answer<Option<Credential>>>, LedgerError> {
+    ) -> Result<Vec<Option<Credential>>, LedgerError> {
         let found = self.read(|mut tx| async move {
             let rows = sqlx::query_as::<_, Row>(
                 "-- credentials_find
@@ -96,7 +87,7 @@ impl PostgresLedger {
             found.collect::<Result<HashMap<_, _>, Failure>>()
         });
         let found = found.await?;
-        Ok(ids.iter().map(|id| Ok(found.get(id).cloned())).collect())
+        Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
     }
 
     /// All credentials, oldest first.

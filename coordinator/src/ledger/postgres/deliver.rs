@@ -1,52 +1,42 @@
 //! Tallies that arrive: under a token, or imported.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
+use fail::fail_point;
 use kazoe_common::census::{Cut, Segment};
 use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
 
 use super::results::{self, Arrival};
 use super::ruling::{receive, received};
-use super::{audits, campaign_rows, now, prefix};
+use super::{PostgresLedger, audits, campaign_rows, now, prefix};
 use crate::leasing::{Docket, Effect, Verdict, judge};
 use crate::ledger::rows::{self, Failure, from_row, to_row};
-use crate::ledger::{Delivery, LedgerError, Token, Who};
+use crate::ledger::{Delivery, LedgerError, Parcel, Token, Who};
 
-/// Tallies that arrive under one token.
-#[derive(Clone, Debug)]
-pub(super) struct Parcel {
-    pub(super) token: Token,
-    pub(super) deliveries: Arc<[Delivery]>,
-}
-
-impl Parcel {
-    /// What it costs, about as many rows as it becomes.
-    pub(super) fn weight(&self) -> usize {
-        let rows = self
-            .deliveries
-            .iter()
-            .map(|one| 8 + one.tally.cells.len() + one.tally.depths.len() + one.witnesses.len());
-        rows.sum()
+impl PostgresLedger {
+    /// Takes parcels of one campaign in one transaction, under tokens of active, expired or ended leases. Takes all
+    /// tallies of a parcel or none, and answers each parcel with the verdicts of its tallies.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`]. For a parcel: [`LedgerError::NotHeld`] for a token that is unknown or of
+    /// another campaign, [`LedgerError::NotLent`] for a segment outside its lease, [`LedgerError::Samples`],
+    /// [`LedgerError::Tally`] and [`LedgerError::Witness`] for an impossible tally.
+    pub async fn deliver(
+        &self,
+        campaign: &str,
+        parcels: &[Parcel],
+    ) -> Result<Vec<Result<Vec<Verdict>, LedgerError>>, LedgerError> {
+        self.write(|mut tx, _| async move {
+            let verdicts = take(&mut tx, campaign, parcels).await?;
+            fail_point!("coordinator.deliver.written");
+            Ok((tx, verdicts))
+        })
+        .await
     }
 }
 
-/// The campaign that a token is of, whether its lease goes on or not.
-pub(super) async fn campaign_of(conn: &mut PgConnection, token: Token) -> Result<String, Failure> {
-    let campaign = sqlx::query_scalar::<_, String>(
-        "-- deliver_find_campaign
-         SELECT campaign FROM leases WHERE sequence = $1 AND secret = $2",
-    )
-    .bind(token.sequence)
-    .bind(token.secret.to_vec())
-    .fetch_optional(conn)
-    .await?;
-    Ok(campaign.ok_or(LedgerError::NotHeld(token))?)
-}
-
-/// Takes parcels of one campaign, all in one transaction: each wholly, or not at all.
-pub(super) async fn deliver(
+async fn take(
     conn: &mut PgConnection,
     campaign: &str,
     parcels: &[Parcel],

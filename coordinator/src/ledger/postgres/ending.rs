@@ -1,4 +1,4 @@
-//! Extending and ending leases.
+//! Ending leases.
 //!
 //! Leases and their loans are looked up by numbers, also by a planner that knows nothing of the tables yet: it
 //! would rather go through all that are open (`ended_at IS NULL` and `closed_at IS NULL`, for which there are
@@ -6,42 +6,50 @@
 //! meant (of `ARRAY(SELECT ...)` it does not know how many that are).
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 
+use fail::fail_point;
 use sqlx::PgConnection;
 
-use super::{campaign_rows, now};
+use super::{PostgresLedger, campaign_rows, now};
 use crate::leasing::Millis;
-use crate::ledger::rows::{Failure, from_row, millis};
+use crate::ledger::rows::{Failure, from_row};
 use crate::ledger::{LedgerError, Token};
 
-pub(super) async fn extend(
-    conn: &mut PgConnection,
-    token: Token,
-    hold: Duration,
-) -> Result<Millis, Failure> {
-    let deadline = now(conn).await?.saturating_add(millis(hold));
-    let extended = sqlx::query(
-        "-- leases_extend
-         UPDATE leases SET deadline = $3, hold = $4
-         WHERE sequence = $1 AND secret = $2 AND ended_at IS NULL",
-    )
-    .bind(token.sequence)
-    .bind(token.secret.to_vec())
-    .bind(deadline)
-    .bind(millis(hold))
-    .execute(conn)
-    .await?;
-    if extended.rows_affected() == 1 {
-        Ok(deadline)
-    } else {
-        Err(LedgerError::NotHeld(token).into())
+impl PostgresLedger {
+    /// Ends leases of a campaign in one transaction; their undelivered segments go back. Answers each token with
+    /// the number of those segments.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`]. For a token: [`LedgerError::NotHeld`] if its lease has ended, is of
+    /// another campaign or is unknown.
+    pub async fn end(
+        &self,
+        campaign: &str,
+        tokens: &[Token],
+    ) -> Result<Vec<Result<u64, LedgerError>>, LedgerError> {
+        self.write(|mut tx, again| async move {
+            let returned = end(&mut tx, campaign, tokens, again).await?;
+            fail_point!("coordinator.end.written");
+            Ok((tx, returned))
+        })
+        .await
+    }
+
+    /// Ends all leases of a worker that is known to be gone. Returns how many segments go back.
+    ///
+    /// # Errors
+    /// [`LedgerError::Storage`].
+    pub async fn forfeit(&self, worker: &str) -> Result<u64, LedgerError> {
+        self.write(|mut tx, _| async move {
+            let returned = forfeit(&mut tx, worker).await?;
+            Ok((tx, returned))
+        })
+        .await
     }
 }
 
-/// Ends leases of a campaign, and tells how many segments each gives back. `again` tells that an earlier attempt
-/// may have ended them: then its answer is repeated.
-pub(super) async fn end(
+/// Ends leases. `again` says that an earlier attempt may have ended them; its answers are repeated then.
+async fn end(
     conn: &mut PgConnection,
     campaign: &str,
     tokens: &[Token],
@@ -104,7 +112,7 @@ async fn find_ended(conn: &mut PgConnection, token: Token) -> Result<Option<u64>
 }
 
 /// Ends all leases of a worker. Sent again it finds none, and says so.
-pub(super) async fn forfeit(conn: &mut PgConnection, worker: &str) -> Result<u64, Failure> {
+async fn forfeit(conn: &mut PgConnection, worker: &str) -> Result<u64, Failure> {
     let campaigns = sqlx::query_scalar::<_, String>(
         "-- forfeit_find_campaigns
          SELECT DISTINCT campaign FROM leases

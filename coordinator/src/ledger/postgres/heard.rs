@@ -3,18 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use super::gather::Answer;
 use super::workers::record;
 use super::{PostgresLedger, now};
 use crate::ledger::rows::{from_row, millis, to_row};
-use crate::ledger::{AskingWorker, Heartbeat, LedgerError, Token, WorkerRecord};
-
-/// A worker that says that it is alive.
-#[derive(Clone, Debug)]
-pub(super) struct Beat {
-    token: Token,
-    worker: String,
-}
+use crate::ledger::{AskingWorker, Beat, Heartbeat, LedgerError, WorkerRecord};
 
 /// As [`Row`](super::workers::Row), and how many leases it holds.
 type AskingRow = (
@@ -32,27 +24,16 @@ type AskingRow = (
 );
 
 impl PostgresLedger {
-    /// Notes that an owner's worker was heard, as it asks for work, and what it told of itself. Returns what is
-    /// known of it, if there is one of this id, and how many leases it holds whose deadline has not passed. Of
-    /// another owner's worker nothing is noted.
+    /// Notes that workers asked for work, with their threads and speeds. Answers each with its record, if there is
+    /// one of this id, and the number of its leases whose deadline has not passed. Notes nothing for a worker of
+    /// another owner.
     ///
     /// # Errors
     /// [`LedgerError::Storage`].
-    pub async fn asking_worker(
-        &self,
-        asking: AskingWorker,
-    ) -> Result<Option<(WorkerRecord, u64)>, LedgerError> {
-        let all = &self.gathered.asking;
-        self.together(all, "", asking, 1, |ledger, _, asking| async move {
-            ledger.asking_workers(&asking).await
-        })
-        .await
-    }
-
-    async fn asking_workers(
+    pub async fn asking_workers(
         &self,
         asking: &[AskingWorker],
-    ) -> Result<Vec<Answer<Option<(WorkerRecord, u64)>>>, LedgerError> {
+    ) -> Result<Vec<Option<(WorkerRecord, u64)>>, LedgerError> {
         let ids: &Vec<&str> = &asking.iter().map(|one| one.id.as_str()).collect();
         let found =
             self.write(|mut tx, _| async move {
@@ -121,37 +102,20 @@ impl PostgresLedger {
                 Ok((tx, found))
             });
         let found = found.await?;
-        let answers = asking.iter().map(|one| Ok(found.get(&one.id).cloned()));
+        let answers = asking.iter().map(|one| found.get(&one.id).cloned());
         Ok(answers.collect())
     }
 
-    /// A worker says that it is alive and needs a lease: notes that it was heard, moves the deadline to `hold`
-    /// from now, and tells how the lease stands.
+    /// Takes heartbeats: notes that the workers are alive, moves the deadlines of their leases to `hold` from now,
+    /// and answers each with the state of its lease.
     ///
     /// # Errors
     /// [`LedgerError::Storage`].
     pub async fn heartbeat(
         &self,
-        token: Token,
-        worker: &str,
-        hold: Duration,
-    ) -> Result<Heartbeat, LedgerError> {
-        let beat = Beat {
-            token,
-            worker: worker.to_owned(),
-        };
-        let (beats, about) = (&self.gathered.beats, hold.as_millis().to_string());
-        self.together(beats, &about, beat, 1, move |ledger, _, beats| async move {
-            ledger.heartbeats(&beats, hold).await
-        })
-        .await
-    }
-
-    async fn heartbeats(
-        &self,
         beats: &[Beat],
         hold: Duration,
-    ) -> Result<Vec<Answer<Heartbeat>>, LedgerError> {
+    ) -> Result<Vec<Heartbeat>, LedgerError> {
         let sequences: &Vec<i64> = &beats.iter().map(|beat| beat.token.sequence).collect();
         let found = self.write(|mut tx, _| async move {
             let at = now(&mut tx).await?;
@@ -228,6 +192,6 @@ impl PostgresLedger {
                 Heartbeat::Extended
             }
         };
-        Ok(beats.iter().map(|beat| Ok(standing(beat))).collect())
+        Ok(beats.iter().map(standing).collect())
     }
 }

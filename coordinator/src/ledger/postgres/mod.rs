@@ -2,8 +2,8 @@
 //!
 //! Whatever writes to a campaign locks its row first (`FOR NO KEY UPDATE`, decision 8 of the design),
 //! so that its decision and the rows it was made from belong together; `READ COMMITTED` is enough then,
-//! and two operations on one campaign cannot deadlock. Only [`extend`](Ledger::extend), which is sent
-//! often and touches one row, does without. Reading sees one moment (`REPEATABLE READ`).
+//! and two operations on one campaign cannot deadlock. Only [`heartbeat`](PostgresLedger::heartbeat), which is
+//! sent often and touches one row of each lease, does without. Reading sees one moment (`REPEATABLE READ`).
 //!
 //! An operation that met a deadlock, a failed serialization or a lost connection is sent again, a bounded
 //! number of times. If the connection was lost it is unknown whether it was committed; each operation
@@ -11,6 +11,7 @@
 
 mod address;
 mod audit;
+mod audit_log;
 mod audits;
 mod campaign_rows;
 mod claim;
@@ -21,8 +22,6 @@ mod credentials;
 mod deliver;
 mod ending;
 mod fitness;
-mod gather;
-mod gathered;
 mod heard;
 mod losses;
 mod migrate;
@@ -52,22 +51,18 @@ use std::time::Duration;
 use kazoe_common::census::{Segment, Witness};
 use sqlx::{Connection, PgConnection, PgPool, Postgres, Transaction};
 
-use self::claim::Claimant;
+use self::audit_log::AuditLine;
 use self::condition::{Condition, Site};
-use self::gathered::Gathered;
-use self::operator::AuditLine;
 use self::retry::{Fate, Tries};
 use super::rows::Failure;
 use crate::leasing::{Millis, Verdict};
 use crate::ledger::{
-    AcceptedSegment, AuditEntry, Breach, BuildShare, CampaignRecord, Delivery, Lease, Ledger,
-    LedgerError, Listed, LogEntry, OwnerShare, SelfTest, Snapshot, StorageError, StorageFault,
-    Submission, Submitted, Token, Who,
+    AcceptedSegment, BuildShare, CampaignRecord, Delivery, Ledger, LedgerError, Listed, LogEntry,
+    OwnerShare, SelfTest, Snapshot, StorageError, StorageFault, Submission, Submitted, Who,
 };
 
 pub(crate) use condition::Probe;
 pub(crate) use connect::CONNECTIONS;
-pub(crate) use gathered::{CLAIMING, KEEPING, TELLING};
 
 pub use connect::ConnectError;
 
@@ -83,7 +78,6 @@ pub struct PostgresLedger {
     pool: PgPool,
     condition: Arc<Condition>,
     attempt: Duration,
-    gathered: Arc<Gathered>,
 }
 
 impl PostgresLedger {
@@ -111,7 +105,6 @@ impl PostgresLedger {
             pool,
             condition,
             attempt: ATTEMPT,
-            gathered: Arc::new(Gathered::new()),
         })
     }
 
@@ -238,7 +231,7 @@ impl PostgresLedger {
     {
         let (memo, work) = (&Memo::default(), &work);
         self.write(|mut tx, again| async move {
-            if operator::is_written(&mut tx, id, noted(memo).filter(|_| again)).await? {
+            if audit_log::is_written(&mut tx, id, noted(memo).filter(|_| again)).await? {
                 return Ok((tx, true));
             }
             let (tx, line) = work(tx).await?;
@@ -327,164 +320,6 @@ fn note<T>(memo: &Memo<T>, what: T) {
 
 fn noted<T: Clone>(memo: &Memo<T>) -> Option<T> {
     memo.lock().unwrap_or_else(PoisonError::into_inner).clone()
-}
-
-/// What a cluster does besides.
-impl PostgresLedger {
-    /// Leases at most `want` segments until `hold` from now; `None` if the campaign has no segment for this
-    /// owner now, or is paused or cancelled.
-    ///
-    /// # Errors
-    /// [`LedgerError::UnknownCampaign`].
-    pub async fn claim(
-        &self,
-        id: &str,
-        who: &Who,
-        want: u32,
-        hold: Duration,
-    ) -> Result<Option<Lease>, LedgerError> {
-        let claimant = Claimant {
-            who: who.clone(),
-            want,
-            hold,
-        };
-        self.claim_of(id, claimant).await
-    }
-
-    /// Takes tallies under a token, live, expired or ended, and returns what each of them is. Takes all of them
-    /// or none.
-    ///
-    /// # Errors
-    /// [`LedgerError::NotHeld`] if there never was such a token, [`LedgerError::NotLent`] for a segment
-    /// that it did not lend, [`LedgerError::Samples`], [`LedgerError::Tally`] and [`LedgerError::Witness`]
-    /// for an impossible tally.
-    pub async fn deliver(
-        &self,
-        token: Token,
-        deliveries: &[Delivery],
-    ) -> Result<Vec<Verdict>, LedgerError> {
-        let campaign = self.campaign_of(token).await?;
-        self.deliver_to(&campaign, token, deliveries).await
-    }
-
-    /// Moves the deadline of a lease to `hold` from now and returns it.
-    ///
-    /// # Errors
-    /// [`LedgerError::NotHeld`] if the token's lease has ended.
-    pub async fn extend(&self, token: Token, hold: Duration) -> Result<Millis, LedgerError> {
-        self.write(|mut tx, _| async move {
-            let deadline = ending::extend(&mut tx, token, hold).await?;
-            Ok((tx, deadline))
-        })
-        .await
-    }
-
-    /// Ends a lease; its undelivered segments go back. Returns how many segments that is.
-    ///
-    /// # Errors
-    /// [`LedgerError::NotHeld`] if the token's lease has ended.
-    pub async fn end(&self, token: Token) -> Result<u64, LedgerError> {
-        let campaign = self.campaign_of(token).await?;
-        self.end_of(&campaign, token).await
-    }
-
-    /// Ends all leases of a worker that is known to be gone. Returns how many segments go back.
-    ///
-    /// # Errors
-    /// [`LedgerError::Storage`].
-    pub async fn forfeit(&self, worker: &str) -> Result<u64, LedgerError> {
-        self.write(|mut tx, _| async move {
-            let returned = ending::forfeit(&mut tx, worker).await?;
-            Ok((tx, returned))
-        })
-        .await
-    }
-
-    /// Takes the accepted tally of a segment back, which is computed again. Returns false if it has none.
-    ///
-    /// # Errors
-    /// [`LedgerError::UnknownCampaign`].
-    pub async fn retract(
-        &self,
-        id: &str,
-        segment: Segment,
-        actor: &str,
-        why: &str,
-    ) -> Result<bool, LedgerError> {
-        self.act(id, |mut tx| async move {
-            let line = operator::retract(&mut tx, id, segment, actor, why).await?;
-            Ok((tx, line))
-        })
-        .await
-    }
-
-    /// Sets a segment aside that has no accepted tally: it is leased no more and all its samples count as
-    /// undecided. Returns false if it has one or is set aside already.
-    ///
-    /// # Errors
-    /// [`LedgerError::UnknownCampaign`].
-    pub async fn set_aside(
-        &self,
-        id: &str,
-        segment: Segment,
-        actor: &str,
-        why: &str,
-    ) -> Result<bool, LedgerError> {
-        self.act(id, |mut tx| async move {
-            let line = operator::set_aside(&mut tx, id, segment, actor, why).await?;
-            Ok((tx, line))
-        })
-        .await
-    }
-
-    /// Brings a segment back that was set aside. Returns false if it is not.
-    ///
-    /// # Errors
-    /// [`LedgerError::UnknownCampaign`].
-    pub async fn retry(
-        &self,
-        id: &str,
-        segment: Segment,
-        actor: &str,
-    ) -> Result<bool, LedgerError> {
-        self.act(id, |mut tx| async move {
-            let line = operator::retry(&mut tx, id, segment, actor).await?;
-            Ok((tx, line))
-        })
-        .await
-    }
-
-    /// Lists the disputed segments, in order.
-    ///
-    /// # Errors
-    /// [`LedgerError::UnknownCampaign`].
-    pub async fn disputed(&self, id: &str) -> Result<Vec<Segment>, LedgerError> {
-        self.read(|mut tx| async move { read::disputed(&mut tx, id).await })
-            .await
-    }
-
-    /// Lists the first `limit` lines of a campaign's audit log after the line `after`.
-    ///
-    /// # Errors
-    /// [`LedgerError::UnknownCampaign`].
-    pub async fn audit_log(
-        &self,
-        id: &str,
-        after: i64,
-        limit: u32,
-    ) -> Result<Vec<AuditEntry>, LedgerError> {
-        self.read(|mut tx| async move { read::audit_log(&mut tx, id, after, limit).await })
-            .await
-    }
-
-    /// Checks the invariants I1, I2, I3 and I6 of a campaign on the rows themselves. Returns what is broken.
-    ///
-    /// # Errors
-    /// [`LedgerError::UnknownCampaign`].
-    pub async fn check_invariants(&self, id: &str) -> Result<Vec<Breach>, LedgerError> {
-        self.read(|mut tx| async move { audit::check_invariants(&mut tx, id).await })
-            .await
-    }
 }
 
 impl Ledger for PostgresLedger {

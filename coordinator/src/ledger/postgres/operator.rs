@@ -1,53 +1,70 @@
-//! What moves a segment without a tally: taking back, setting aside, trying again.
+//! What an operator does to a segment: retract its tally, set it aside, try it again.
 
 use kazoe_common::census::Segment;
 use sqlx::PgConnection;
 
-use super::{audits, campaign_rows, now, prefix};
-use crate::leasing::Millis;
+use super::audit_log::{AuditLine, Move, Retraction, record, write_audit};
+use super::{PostgresLedger, audits, campaign_rows, now, prefix};
+use crate::ledger::LedgerError;
 use crate::ledger::rows::{Failure, to_row};
 
-/// Who takes a segment's tally back, and why.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Retraction<'a> {
-    pub(super) campaign: &'a str,
-    pub(super) segment: Segment,
-    pub(super) actor: &'a str,
-    pub(super) action: &'static str,
-    pub(super) why: &'a str,
+impl PostgresLedger {
+    /// Takes the accepted tally of a segment back, which is computed again. Returns false if it has none.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    pub async fn retract(
+        &self,
+        id: &str,
+        segment: Segment,
+        actor: &str,
+        why: &str,
+    ) -> Result<bool, LedgerError> {
+        self.act(id, |mut tx| async move {
+            let line = retract(&mut tx, id, segment, actor, why).await?;
+            Ok((tx, line))
+        })
+        .await
+    }
+
+    /// Sets a segment aside that has no accepted tally: it is leased no more and all its samples count as
+    /// undecided. Returns false if it has one or is set aside already.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    pub async fn set_aside(
+        &self,
+        id: &str,
+        segment: Segment,
+        actor: &str,
+        why: &str,
+    ) -> Result<bool, LedgerError> {
+        self.act(id, |mut tx| async move {
+            let line = set_aside(&mut tx, id, segment, actor, why).await?;
+            Ok((tx, line))
+        })
+        .await
+    }
+
+    /// Brings a segment back that was set aside. Returns false if it is not.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    pub async fn retry(
+        &self,
+        id: &str,
+        segment: Segment,
+        actor: &str,
+    ) -> Result<bool, LedgerError> {
+        self.act(id, |mut tx| async move {
+            let line = retry(&mut tx, id, segment, actor).await?;
+            Ok((tx, line))
+        })
+        .await
+    }
 }
 
-/// Whether an earlier attempt of the same operation wrote this line, and so was committed.
-pub(super) async fn is_written(
-    conn: &mut PgConnection,
-    id: &str,
-    line: Option<AuditLine>,
-) -> Result<bool, Failure> {
-    let Some(AuditLine { id: number, at }) = line else {
-        return Ok(false);
-    };
-    // The earlier attempt may be about to be committed: then it holds the lock until it is.
-    campaign_rows::lock(conn, id).await?;
-    let written = sqlx::query_scalar::<_, i64>(
-        "-- audit_log_find
-         SELECT count(*) FROM audit_log WHERE id = $1 AND at = $2 AND campaign = $3",
-    )
-    .bind(number)
-    .bind(at)
-    .bind(id)
-    .fetch_one(conn)
-    .await?;
-    Ok(written > 0)
-}
-
-/// A line of the audit log: its number, which a crash of the server may give out twice, and its time.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct AuditLine {
-    id: i64,
-    at: Millis,
-}
-
-pub(super) async fn retract(
+async fn retract(
     conn: &mut PgConnection,
     id: &str,
     segment: Segment,
@@ -221,7 +238,7 @@ pub(super) async fn set_aside(
     Ok(Some(record(conn, &entry).await?))
 }
 
-pub(super) async fn retry(
+async fn retry(
     conn: &mut PgConnection,
     id: &str,
     segment: Segment,
@@ -261,74 +278,4 @@ pub(super) async fn leave_aside(
         prefix::drop_checkpoints(conn, id, segment).await?;
     }
     Ok(left)
-}
-
-/// Writes down what was done to a segment without a move of its pointer.
-async fn record(conn: &mut PgConnection, entry: &Retraction<'_>) -> Result<AuditLine, Failure> {
-    let nothing = Move {
-        at: now(conn).await?,
-        from: None,
-        to: None,
-    };
-    let line = write_audit(conn, entry, nothing).await?;
-    prefix::bump_revision(conn, entry.campaign, 1).await?;
-    Ok(line)
-}
-
-/// What somebody did to no segment.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Deed<'a> {
-    pub(super) at: Millis,
-    pub(super) campaign: Option<&'a str>,
-    pub(super) actor: &'a str,
-    pub(super) action: &'a str,
-    pub(super) note: &'a str,
-}
-
-/// Writes down a deed, which moves no pointer.
-pub(super) async fn write_deed(conn: &mut PgConnection, deed: Deed<'_>) -> Result<(), Failure> {
-    sqlx::query(
-        "-- audit_log_deed
-         INSERT INTO audit_log (at, campaign, actor, action, note) VALUES ($1, $2, $3, $4, $5)",
-    )
-    .bind(deed.at)
-    .bind(deed.campaign)
-    .bind(deed.actor)
-    .bind(deed.action)
-    .bind(deed.note)
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
-/// A move of an accepted pointer.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Move {
-    pub(super) at: Millis,
-    pub(super) from: Option<i64>,
-    pub(super) to: Option<i64>,
-}
-
-pub(super) async fn write_audit(
-    conn: &mut PgConnection,
-    entry: &Retraction<'_>,
-    pointer: Move,
-) -> Result<AuditLine, Failure> {
-    let id = sqlx::query_scalar::<_, i64>(
-        "-- audit_log_insert
-         INSERT INTO audit_log (at, campaign, segment, actor, action, from_result, to_result, note)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-         RETURNING id",
-    )
-    .bind(pointer.at)
-    .bind(entry.campaign)
-    .bind(to_row(entry.segment))
-    .bind(entry.actor)
-    .bind(entry.action)
-    .bind(pointer.from)
-    .bind(pointer.to)
-    .bind(entry.why)
-    .fetch_one(conn)
-    .await?;
-    Ok(AuditLine { id, at: pointer.at })
 }

@@ -3,7 +3,8 @@
 use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
 
-use super::operator::{self, Retraction};
+use super::audit_log::Retraction;
+use super::operator;
 use super::{PostgresLedger, campaign_rows, prefix};
 use crate::ledger::rows::{Failure, from_row, to_row};
 use crate::ledger::{LedgerError, Whose};

@@ -5,9 +5,9 @@ use std::ops::Range;
 use kazoe_common::census::{Segment, Tally, Witness};
 use sqlx::PgConnection;
 
-use super::{campaign_rows, prefix};
+use super::{PostgresLedger, campaign_rows, prefix};
 use crate::ledger::rows::{self, Failure, StandingRow, WitnessRow, from_row, to_row};
-use crate::ledger::{AcceptedSegment, AuditEntry, BuildShare, LogEntry, Snapshot};
+use crate::ledger::{AcceptedSegment, BuildShare, LedgerError, LogEntry, Snapshot};
 
 pub(super) async fn snapshot(conn: &mut PgConnection, id: &str) -> Result<Snapshot, Failure> {
     let campaign = campaign_rows::one(conn, id).await?;
@@ -171,7 +171,18 @@ pub(super) async fn log(
         .collect()
 }
 
-pub(super) async fn disputed(conn: &mut PgConnection, id: &str) -> Result<Vec<Segment>, Failure> {
+impl PostgresLedger {
+    /// Lists the disputed segments, in order.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownCampaign`].
+    pub async fn disputed(&self, id: &str) -> Result<Vec<Segment>, LedgerError> {
+        self.read(|mut tx| async move { disputed(&mut tx, id).await })
+            .await
+    }
+}
+
+async fn disputed(conn: &mut PgConnection, id: &str) -> Result<Vec<Segment>, Failure> {
     campaign_rows::one(conn, id).await?;
     sqlx::query_scalar::<_, i64>(
         "-- disputed_list
@@ -182,51 +193,5 @@ pub(super) async fn disputed(conn: &mut PgConnection, id: &str) -> Result<Vec<Se
     .await?
     .into_iter()
     .map(from_row)
-    .collect()
-}
-
-type AuditRow = (
-    i64,
-    i64,
-    Option<i64>,
-    String,
-    String,
-    Option<i64>,
-    Option<i64>,
-    String,
-);
-
-pub(super) async fn audit_log(
-    conn: &mut PgConnection,
-    id: &str,
-    after: i64,
-    limit: u32,
-) -> Result<Vec<AuditEntry>, Failure> {
-    campaign_rows::one(conn, id).await?;
-    sqlx::query_as::<_, AuditRow>(
-        "-- audit_log_page
-         SELECT id, at, segment, actor, action, from_result, to_result, note FROM audit_log
-         WHERE campaign = $1 AND id > $2 ORDER BY id LIMIT $3",
-    )
-    .bind(id)
-    .bind(after)
-    .bind(i64::from(limit))
-    .fetch_all(conn)
-    .await?
-    .into_iter()
-    .map(
-        |(id, at, segment, actor, action, from_result, to_result, note)| {
-            Ok(AuditEntry {
-                id,
-                at,
-                segment: segment.map(from_row).transpose()?,
-                actor,
-                action,
-                from_result,
-                to_result,
-                note,
-            })
-        },
-    )
     .collect()
 }

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use sqlx::PgConnection;
 
+use super::audit_log::{Deed, write_deed};
 use super::ending::give_back;
-use super::operator::{Deed, write_deed};
 use super::{Memo, PostgresLedger, campaign_rows, note, noted, now, prefix};
 use crate::ledger::rows::{Failure, from_row};
 use crate::ledger::{LedgerError, Reclaim, Reclaimed};

@@ -4,7 +4,8 @@ use kazoe_common::census::Segment;
 use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
 
-use super::operator::{self, Move, Retraction};
+use super::audit_log::{Move, Retraction, write_audit};
+use super::operator;
 use super::prefix;
 use super::results::{self, Arrival};
 use crate::leasing::{Effect, Received, Verdict, judge};
@@ -205,6 +206,6 @@ async fn settle(
         from: Some(settlement.from),
         to: Some(to),
     };
-    operator::write_audit(conn, &entry, pointer).await?;
+    write_audit(conn, &entry, pointer).await?;
     Ok(())
 }

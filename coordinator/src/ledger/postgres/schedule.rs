@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
 
-use super::gather::Answer;
-use super::operator::{Deed, write_deed};
+use super::audit_log::{Deed, write_deed};
 use super::{Memo, PostgresLedger, campaign_rows, note, noted, now};
 use crate::leasing::Millis;
 use crate::ledger::rows::{self, Failure, from_row};
@@ -38,21 +37,6 @@ impl PostgresLedger {
     /// # Errors
     /// [`LedgerError::Storage`].
     pub async fn market(&self, patience: Millis) -> Result<Market, LedgerError> {
-        let (market, about) = (&self.gathered.market, patience.to_string());
-        self.together(
-            market,
-            &about,
-            patience,
-            1,
-            move |ledger, _, all| async move {
-                let market = ledger.look_at_market(patience).await?;
-                Ok(all.iter().map(|_| Ok(market.clone())).collect())
-            },
-        )
-        .await
-    }
-
-    async fn look_at_market(&self, patience: Millis) -> Result<Market, LedgerError> {
         self.read(|mut tx| async move {
             let running = campaign_rows::all(&mut tx).await?.known.into_iter();
             let running: Vec<_> = running.filter(|one| one.pace == Pace::Running).collect();
@@ -95,19 +79,14 @@ impl PostgresLedger {
         .await
     }
 
-    /// What a token names, whether it goes on or not.
+    /// Finds leases by their tokens, active or not.
     ///
     /// # Errors
-    /// [`LedgerError::NotHeld`] if it names nothing.
-    pub async fn lease(&self, token: Token) -> Result<LeaseRecord, LedgerError> {
-        let leases = &self.gathered.leases;
-        self.together(leases, "", token, 1, |ledger, _, tokens| async move {
-            ledger.find_leases(&tokens).await
-        })
-        .await
-    }
-
-    async fn find_leases(&self, tokens: &[Token]) -> Result<Vec<Answer<LeaseRecord>>, LedgerError> {
+    /// [`LedgerError::Storage`]. For a token: [`LedgerError::NotHeld`] if it is unknown.
+    pub async fn leases(
+        &self,
+        tokens: &[Token],
+    ) -> Result<Vec<Result<LeaseRecord, LedgerError>>, LedgerError> {
         let sequences: &Vec<i64> = &tokens.iter().map(|token| token.sequence).collect();
         let found = self.read(|mut tx| async move {
             let rows = sqlx::query_as::<_, LeaseRow>(

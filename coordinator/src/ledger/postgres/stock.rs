@@ -7,8 +7,8 @@ use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
 
 use super::audits;
-use super::claim::Claimant;
 use crate::leasing::{DisputedSegment, Millis, Stock};
+use crate::ledger::Claim;
 use crate::ledger::rows::{Failure, from_row, to_row};
 
 /// What there is to lend, of each sort no more than all want together.
@@ -16,14 +16,14 @@ pub(super) async fn stock(
     conn: &mut PgConnection,
     id: &str,
     cut: &Cut,
-    claimants: &[Claimant],
+    claims: &[Claim],
     at: Millis,
     frontier: Segment,
 ) -> Result<Stock, Failure> {
-    let want = claimants
+    let want = claims
         .iter()
-        .fold(0_u32, |all, claimant| all.saturating_add(claimant.want));
-    let owners = claimants.iter().map(|claimant| &*claimant.who.owner);
+        .fold(0_u32, |all, claim| all.saturating_add(claim.want));
+    let owners = claims.iter().map(|claim| &*claim.who.owner);
     let owners: Vec<&str> = owners.collect::<BTreeSet<_>>().into_iter().collect();
     Ok(Stock {
         retracted: waiting(conn, id, "retracted", want).await?,

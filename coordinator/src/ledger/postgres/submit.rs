@@ -3,7 +3,8 @@
 use kazoe_common::census::Segment;
 use sqlx::PgConnection;
 
-use super::operator::{self, Retraction};
+use super::audit_log::Retraction;
+use super::operator;
 use super::{campaign_rows, now, prefix};
 use crate::ledger::campaigns::{self, Plan};
 use crate::ledger::rows::{Failure, to_row};

@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use kazoe_proto::name::stored_owner;
 
-use super::gather::Answer;
-use super::operator::{Deed, write_deed};
+use super::audit_log::{Deed, write_deed};
 use super::{PostgresLedger, now};
 use crate::leasing::{Millis, Presence, Sighting, presence};
 use crate::ledger::rows::{Failure, from_row};
@@ -43,23 +42,14 @@ pub(super) fn record(row: Row) -> Result<WorkerRecord, Failure> {
 }
 
 impl PostgresLedger {
-    /// Enters a worker under this id. Sent again it changes nothing; returns false if the id is another's.
+    /// Inserts workers under their ids. A repeated request changes nothing; answers false if the id is another's.
     ///
     /// # Errors
     /// [`LedgerError::Storage`].
-    pub async fn join_worker(&self, id: &str, new: &NewWorker) -> Result<bool, LedgerError> {
-        let joiner = (id.to_owned(), new.clone());
-        let joiners = &self.gathered.joiners;
-        self.together(joiners, "", joiner, 1, |ledger, _, joiners| async move {
-            ledger.join_workers(&joiners).await
-        })
-        .await
-    }
-
-    async fn join_workers(
+    pub async fn join_workers(
         &self,
         joiners: &[(String, NewWorker)],
-    ) -> Result<Vec<Answer<bool>>, LedgerError> {
+    ) -> Result<Vec<bool>, LedgerError> {
         self.write(|mut tx, again| async move {
             let entered: HashSet<String> = sqlx::query_scalar::<_, String>(
                 "-- workers_insert
@@ -115,7 +105,7 @@ impl PostgresLedger {
             let mut told = HashSet::new();
             let answers = joiners.iter().map(|(id, _)| {
                 let first = told.insert(id.as_str());
-                Ok(first && (entered.contains(id) || again))
+                first && (entered.contains(id) || again)
             });
             let answers = answers.collect();
             Ok((tx, answers))
@@ -166,23 +156,31 @@ impl PostgresLedger {
         .await
     }
 
-    /// Notes that an owner's worker left. Of another owner's worker nothing is noted.
+    /// Notes that workers left, each by its id and owner. Notes nothing for a worker of another owner.
     ///
     /// # Errors
     /// [`LedgerError::Storage`].
-    pub async fn worker_left(&self, id: &str, owner: &str) -> Result<(), LedgerError> {
-        let found = self.worker(id).await?;
-        if found.is_none_or(|worker| worker.owner != owner) {
-            return Ok(());
-        }
+    pub async fn workers_left(&self, left: &[(String, String)]) -> Result<(), LedgerError> {
+        let ids: Vec<&str> = left.iter().map(|(id, _)| id.as_str()).collect();
+        let ids = &ids;
         self.write(|mut tx, _| async move {
-            let at = now(&mut tx).await?;
+            let owners = sqlx::query_as::<_, (String, String)>(
+                "-- workers_leaving
+                 SELECT id, owner FROM workers WHERE id = ANY ($1)",
+            )
+            .bind(ids)
+            .fetch_all(&mut *tx)
+            .await?;
+            // An owner may be stored in another spelling: the owners are compared here.
+            let found = owners.into_iter();
+            let found: HashSet<_> = found.map(|(id, owner)| (id, stored_owner(owner))).collect();
+            let own = left.iter().filter(|one| found.contains(one));
             sqlx::query(
                 "-- workers_left
-                 UPDATE workers SET left_at = $2, seen_at = $2 WHERE id = $1",
+                 UPDATE workers SET left_at = $2, seen_at = $2 WHERE id = ANY ($1)",
             )
-            .bind(id)
-            .bind(at)
+            .bind(own.map(|(id, _)| id.as_str()).collect::<Vec<_>>())
+            .bind(now(&mut tx).await?)
             .execute(&mut *tx)
             .await?;
             Ok((tx, ()))
