@@ -7,10 +7,10 @@
 //! in the words of [`wire`].
 //!
 //! ```
-//! use kazoe_common::census::{Campaign, Cut, Outcome, Tally};
+//! use kazoe_common::census::{Campaign, Cut, Outcome, SegmentResult, Tally};
 //! use kazoe_common::game::Variant;
-//! use kazoe_coordinator::leasing::Verdict;
-//! use kazoe_coordinator::ledger::{Delivery, Ledger, Service, LocalStore, Submission, Submitted, Who};
+//! use kazoe_coordinator::ledger::{Ledger, LocalStore, Service, Submission, Submitted, Who};
+//! use kazoe_proto::outcome::DeliveryOutcome;
 //!
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let path = folder.path().join("kazoe.db");
@@ -38,14 +38,14 @@
 //! let samples = campaign.cut.samples_of(segment);
 //! let mut tally = Tally::default();
 //! tally.cells.insert(Outcome::Mirrored as u32, samples);
-//! let delivery = Delivery {
+//! let result = SegmentResult {
 //!     segment,
 //!     samples,
 //!     tally,
 //!     witnesses: Vec::new(),
 //!     cpu: None,
 //! };
-//! assert_eq!(ledger.import(&campaign.id, &who, &[delivery]).await?, [Verdict::Accepted]);
+//! assert_eq!(ledger.import(&campaign.id, &who, &[result]).await?, [DeliveryOutcome::Accepted]);
 //! assert_eq!(ledger.snapshot(&campaign.id).await?.prefix.samples, 4096);
 //! ledger.close().await?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -2,12 +2,11 @@
 //! lost: `proto` checked what comes in.
 
 use kazoe_common::census::Cut;
-use kazoe_proto::{campaigns, census, work};
+use kazoe_proto::campaigns;
 
-use crate::leasing::Verdict;
 use crate::ledger::{
-    BuildShare, CampaignRecord, Counts, Delivery, ForeignCampaign, Holder, Listed, OwnerShare,
-    Pace, Prefix, SelfTest, Service, Snapshot, Submission, Submitted, Token, WorkerShare,
+    BuildShare, CampaignRecord, Counts, ForeignCampaign, Holder, Listed, OwnerShare, Pace, Prefix,
+    SelfTest, Service, Snapshot, Submission, Submitted, WorkerShare,
 };
 
 /// A submission, of which `audit_millionths` of the segments are computed twice.
@@ -286,42 +285,6 @@ pub fn worker_share_back(from: campaigns::WorkerShare) -> WorkerShare {
     }
 }
 
-/// A finished segment.
-#[must_use]
-pub fn delivery(from: census::Finished) -> Delivery {
-    Delivery {
-        segment: from.segment,
-        samples: from.samples,
-        tally: from.tally,
-        witnesses: from.witnesses,
-        cpu: from.cpu,
-    }
-}
-
-/// What became of a tally.
-#[must_use]
-pub const fn verdict(from: Verdict) -> work::Verdict {
-    match from {
-        Verdict::Accepted => work::Verdict::Accepted,
-        Verdict::Repeat => work::Verdict::Repeat,
-        Verdict::Audit => work::Verdict::Audit,
-        Verdict::Disputed => work::Verdict::Disputed,
-        Verdict::Stale => work::Verdict::Stale,
-    }
-}
-
-/// What became of a tally, back.
-#[must_use]
-pub const fn verdict_back(from: work::Verdict) -> Verdict {
-    match from {
-        work::Verdict::Accepted => Verdict::Accepted,
-        work::Verdict::Repeat => Verdict::Repeat,
-        work::Verdict::Audit => Verdict::Audit,
-        work::Verdict::Disputed => Verdict::Disputed,
-        work::Verdict::Stale => Verdict::Stale,
-    }
-}
-
 /// What a submission did, back.
 #[must_use]
 pub const fn submitted_back(from: campaigns::Submitted) -> Submitted {
@@ -331,22 +294,4 @@ pub const fn submitted_back(from: campaigns::Submitted) -> Submitted {
         campaigns::Submitted::Extended { from } => Submitted::Extended { from },
         campaigns::Submitted::Fewer { asked } => Submitted::Fewer { asked },
     }
-}
-
-/// A token on the wire.
-///
-/// # Errors
-/// None in truth: every token of the ledger's has that form.
-pub fn token(from: Token) -> Result<work::Token, kazoe_proto::Invalid> {
-    work::Token::parse("token", &from.to_string())
-}
-
-/// A token of the ledger's.
-///
-/// # Errors
-/// If its number is greater than any of the ledger's.
-pub fn token_back(from: &work::Token) -> Result<Token, kazoe_proto::Invalid> {
-    from.as_str()
-        .parse()
-        .map_err(|error| kazoe_proto::Invalid::new("token", format!("{error}")))
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
-use kazoe_common::census::Segment;
+use kazoe_common::census::{Segment, SegmentResult};
 
 use crate::campaigns::{BUILD, Record, record, record_message};
-use crate::census::{self, Finished, campaign_id};
+use crate::census::{self, campaign_id};
 use crate::invalid::{length, present, text, variant, within, word};
-use crate::work::{MOST_FINISHED, Verdict, verdict, verdict_number};
+use crate::outcome::{self, DeliveryOutcome};
+use crate::work::MOST_FINISHED;
 use crate::{Invalid, name, v1};
 
 /// The most bytes of an owner's name that a coordinator tells.
@@ -224,10 +225,10 @@ fn any_segment(segment: Segment) -> Result<Segment, Invalid> {
 
 /// The operator's tally of a disputed segment as a message.
 #[must_use]
-pub fn resolve_request(campaign: &str, finished: &Finished) -> v1::ResolveRequest {
+pub fn resolve_request(campaign: &str, finished: &SegmentResult) -> v1::ResolveRequest {
     v1::ResolveRequest {
         campaign: campaign.to_owned(),
-        finished: Some(census::finished_message(finished)),
+        finished: Some(census::result_message(finished)),
     }
 }
 
@@ -243,9 +244,12 @@ pub fn resolved_campaign(message: &v1::ResolveRequest) -> Result<String, Invalid
 ///
 /// # Errors
 /// The first field that cannot be.
-pub fn resolution(message: v1::ResolveRequest, segment_blocks: u64) -> Result<Finished, Invalid> {
+pub fn resolution(
+    message: v1::ResolveRequest,
+    segment_blocks: u64,
+) -> Result<SegmentResult, Invalid> {
     let finished = present("finished", message.finished)?;
-    census::finished("finished", finished, segment_blocks)
+    census::result("finished", finished, segment_blocks)
 }
 
 /// Tallies that were computed without a network.
@@ -258,7 +262,7 @@ pub struct Import {
     /// The build that computed them.
     pub build: String,
     /// The segments, at least one, each once.
-    pub segments: Vec<Finished>,
+    pub segments: Vec<SegmentResult>,
 }
 
 /// Tallies that were computed without a network, as a message.
@@ -268,11 +272,7 @@ pub fn import_request(import: &Import) -> v1::ImportRequest {
         campaign: import.campaign.clone(),
         segment_blocks: import.segment_blocks,
         build: import.build.clone(),
-        segments: import
-            .segments
-            .iter()
-            .map(census::finished_message)
-            .collect(),
+        segments: import.segments.iter().map(census::result_message).collect(),
     }
 }
 
@@ -293,7 +293,7 @@ pub fn import(message: v1::ImportRequest) -> Result<Import, Invalid> {
             let why = format!("segment {} is there twice", message.segment);
             return Err(Invalid::new(format!("{field}.segment"), why));
         }
-        census::finished(&field, message, segment_blocks)
+        census::result(&field, message, segment_blocks)
     });
     Ok(Import {
         campaign,
@@ -305,9 +305,9 @@ pub fn import(message: v1::ImportRequest) -> Result<Import, Invalid> {
 
 /// What became of imported tallies, as a message.
 #[must_use]
-pub fn import_response(verdicts: &[Verdict]) -> v1::ImportResponse {
+pub fn import_response(verdicts: &[DeliveryOutcome]) -> v1::ImportResponse {
     v1::ImportResponse {
-        verdicts: verdicts.iter().copied().map(verdict_number).collect(),
+        verdicts: verdicts.iter().copied().map(outcome::message).collect(),
     }
 }
 
@@ -315,10 +315,11 @@ pub fn import_response(verdicts: &[Verdict]) -> v1::ImportResponse {
 ///
 /// # Errors
 /// The first field that cannot be.
-pub fn imported(message: v1::ImportResponse, sent: usize) -> Result<Vec<Verdict>, Invalid> {
+pub fn imported(message: v1::ImportResponse, sent: usize) -> Result<Vec<DeliveryOutcome>, Invalid> {
     length("verdicts", &message.verdicts, sent..=sent)?;
     let verdicts = message.verdicts.into_iter().enumerate();
-    let verdicts = verdicts.map(|(place, one)| verdict(&format!("verdicts[{place}]"), one));
+    let verdicts =
+        verdicts.map(|(place, one)| outcome::outcome(&format!("verdicts[{place}]"), one));
     verdicts.collect()
 }
 

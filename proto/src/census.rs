@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kazoe_common::census::{
-    BLOCK, Block, Campaign, Cut, Design, Digest, PopulationName, Segment, Tally, TallyError,
+    BLOCK, Block, Campaign, Cut, Design, Digest, PopulationName, SegmentResult, Tally, TallyError,
     Witness,
 };
 use kazoe_common::game::Variant;
@@ -269,45 +269,30 @@ pub fn self_tests(
     Ok(tests)
 }
 
-/// A finished segment: its tally satisfies its design's identities, and its witnesses lie in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finished {
-    /// The segment.
-    pub segment: Segment,
-    /// How many samples were counted.
-    pub samples: u64,
-    /// What was counted.
-    pub tally: Tally,
-    /// What is kept of single samples: ascending by index, an unreachable one before a path.
-    pub witnesses: Vec<Witness>,
-    /// How much CPU time it took, by the word of whoever counted; in whole microseconds.
-    pub cpu: Option<Duration>,
-}
-
-/// A finished segment as a message.
+/// A segment's result as a message.
 #[must_use]
-pub fn finished_message(finished: &Finished) -> v1::FinishedSegment {
+pub fn result_message(result: &SegmentResult) -> v1::FinishedSegment {
     v1::FinishedSegment {
-        segment: finished.segment,
-        samples: finished.samples,
-        tally: Some(tally_message(&finished.tally)),
-        witnesses: finished.witnesses.iter().map(witness_message).collect(),
-        cpu_us: finished.cpu.map(|cpu| {
+        segment: result.segment,
+        samples: result.samples,
+        tally: Some(tally_message(&result.tally)),
+        witnesses: result.witnesses.iter().map(witness_message).collect(),
+        cpu_us: result.cpu.map(|cpu| {
             let micros = u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX);
             micros.min(MOST_CPU)
         }),
     }
 }
 
-/// The finished segment that a message says, of a campaign with so many blocks in a segment.
+/// The segment's result that a message says, of a campaign with `segment_blocks` blocks in a segment.
 ///
 /// # Errors
 /// The first field that cannot be.
-pub fn finished(
+pub fn result(
     field: &str,
     message: v1::FinishedSegment,
     segment_blocks: u64,
-) -> Result<Finished, Invalid> {
+) -> Result<SegmentResult, Invalid> {
     let at = |name: &str| format!("{field}.{name}");
     let whole = segment_blocks * BLOCK;
     // The last segment begins before sample 2^62.
@@ -341,7 +326,7 @@ pub fn finished(
     }
     let cpu = message.cpu_us;
     let cpu = cpu.map(|micros| within(&at("cpu_us"), micros, 0..=MOST_CPU));
-    Ok(Finished {
+    Ok(SegmentResult {
         segment,
         samples,
         tally,

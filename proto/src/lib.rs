@@ -29,6 +29,10 @@ pub mod census;
 
 pub mod campaigns;
 
+pub mod lease_key;
+
+pub mod outcome;
+
 pub mod work;
 
 pub mod admin;
@@ -59,7 +63,7 @@ pub mod v1 {
     /// The files themselves, compiled, for reflection.
     pub const DESCRIPTORS: &[u8] = tonic::include_file_descriptor_set!("kazoe");
 
-    /// All but the token's secret.
+    /// All but the lease's key.
     impl fmt::Debug for Lease {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.debug_struct("Lease")
@@ -71,7 +75,7 @@ pub mod v1 {
         }
     }
 
-    /// All but the token's secret.
+    /// All but the lease's key.
     impl fmt::Debug for DeliverRequest {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.debug_struct("DeliverRequest")

@@ -1,15 +1,16 @@
 //! The service Work: joining, claiming, delivering.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::time::Duration;
 
-use kazoe_common::census::{Block, Campaign, Cut, Segment, Tally};
+use kazoe_common::census::{Block, Campaign, Cut, Segment, SegmentResult, Tally};
 
 use crate::admin::OWNER;
 use crate::campaigns::BUILD;
-use crate::census::{self, Finished};
+use crate::census;
 use crate::invalid::{duration, length, millis, present, text, variant, within, word};
+use crate::lease_key::LeaseKey;
+use crate::outcome::{self, DeliveryOutcome};
 use crate::{Invalid, name, v1};
 
 /// The version of the protocol that this build speaks.
@@ -153,53 +154,11 @@ pub fn left(message: v1::LeaveRequest) -> Result<String, Invalid> {
     word("worker", message.worker)
 }
 
-/// A lease's token: a number, a hyphen and 16 lower-case hexadecimal digits.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Token(String);
-
-impl Token {
-    /// The token that a text says.
-    ///
-    /// # Errors
-    /// If the text is not of that form; `field` is where it stood.
-    pub fn parse(field: &str, text: &str) -> Result<Self, Invalid> {
-        let hex = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        let formed = text.split_once('-').is_some_and(|(number, secret)| {
-            (1..=19).contains(&number.len())
-                && number.bytes().all(|byte| byte.is_ascii_digit())
-                && secret.len() == 16
-                && secret.bytes().all(hex)
-        });
-        if formed {
-            Ok(Token(text.to_owned()))
-        } else {
-            Err(Invalid::new(
-                field,
-                "a token is a number, a hyphen and 16 lower-case hexadecimal digits",
-            ))
-        }
-    }
-
-    /// Its text, with the secret.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-/// The secret stays out of logs.
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = self.0.split('-').next().unwrap_or_default();
-        write!(f, "Token({number}-..)")
-    }
-}
-
 /// Segments lent to one worker. All of them belong to the campaign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// Extends and ends it, and tallies arrive under it.
-    pub token: Token,
+    /// Extends and ends it, and results arrive under it.
+    pub key: LeaseKey,
     /// What is counted.
     pub campaign: Campaign,
     /// How the campaign is cut.
@@ -227,7 +186,7 @@ pub fn claim_response(offer: &Offer) -> v1::ClaimResponse {
     use v1::claim_response::{Answer, Later, Leave};
     let answer = match offer {
         Offer::Lease(lease) => Answer::Lease(v1::Lease {
-            token: lease.token.0.clone(),
+            token: lease.key.to_text(),
             campaign: Some(census::campaign_message(&lease.campaign)),
             cut: Some(census::cut_message(&lease.cut)),
             segments: lease.segments.clone(),
@@ -268,7 +227,7 @@ fn lease(message: v1::Lease) -> Result<Lease, Invalid> {
         }
     }
     Ok(Lease {
-        token: Token::parse("lease.token", &message.token)?,
+        key: LeaseKey::parse("lease.token", &message.token)?,
         campaign: census::campaign("lease.campaign", message.campaign)?,
         cut,
         segments: message.segments,
@@ -276,23 +235,22 @@ fn lease(message: v1::Lease) -> Result<Lease, Invalid> {
     })
 }
 
-/// What a token names, as far as a delivery is checked against it: which segments it lent, in pieces of
-/// which size.
+/// The lease that a delivery is checked against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// The token.
-    pub token: Token,
+    /// Its key.
+    pub key: LeaseKey,
     /// Blocks in a segment of its campaign.
     pub segment_blocks: u64,
-    /// The segments that it lent, whether handed in already or not.
+    /// Its segments, delivered or not.
     pub segments: BTreeSet<Segment>,
 }
 
 /// What a worker says under a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// Finished segments, at least one, all lent under the token.
-    Finished(Vec<Finished>),
+    /// Finished segments, at least one, all of its lease.
+    Finished(Vec<SegmentResult>),
     /// It is alive and needs the lease.
     Heartbeat,
     /// It needs the lease no more.
@@ -301,27 +259,27 @@ pub enum Report {
 
 /// What a worker says under a lease, as a message.
 #[must_use]
-pub fn deliver_request(token: &Token, report: &Report) -> v1::DeliverRequest {
+pub fn deliver_request(key: &LeaseKey, report: &Report) -> v1::DeliverRequest {
     use v1::deliver_request::{Done, Finished, Heartbeat, Step};
     let step = match report {
         Report::Finished(segments) => Step::Finished(Finished {
-            segments: segments.iter().map(census::finished_message).collect(),
+            segments: segments.iter().map(census::result_message).collect(),
         }),
         Report::Heartbeat => Step::Heartbeat(Heartbeat {}),
         Report::Done => Step::Done(Done {}),
     };
     v1::DeliverRequest {
-        token: token.0.clone(),
+        token: key.to_text(),
         step: Some(step),
     }
 }
 
-/// The token of a message under a lease, by which [`Held`] is found.
+/// The lease's key in a message, by which [`Held`] is found.
 ///
 /// # Errors
 /// If it cannot be one.
-pub fn token_of(message: &v1::DeliverRequest) -> Result<Token, Invalid> {
-    Token::parse("token", &message.token)
+pub fn key_of(message: &v1::DeliverRequest) -> Result<LeaseKey, Invalid> {
+    LeaseKey::parse("token", &message.token)
 }
 
 /// Whether a message under a lease hands in tallies; if not it is short.
@@ -334,11 +292,11 @@ pub const fn has_tallies(message: &v1::DeliverRequest) -> bool {
 /// What a worker says in a message under a lease.
 ///
 /// # Errors
-/// The first field that cannot be: another token, a segment that the token did not lend, a tally that
+/// The first field that cannot be: another token, a segment outside its lease, a tally that
 /// breaks its design's identities, a witness of another segment.
 pub fn report(message: v1::DeliverRequest, held: &Held) -> Result<Report, Invalid> {
     use v1::deliver_request::Step;
-    if token_of(&message)? != held.token {
+    if key_of(&message)? != held.key {
         return Err(Invalid::new("token", "it names another lease"));
     }
     let segments = match present("step", message.step)? {
@@ -354,29 +312,14 @@ pub fn report(message: v1::DeliverRequest, held: &Held) -> Result<Report, Invali
         let segment = message.segment;
         let wrong = |why| Invalid::new(format!("{field}.segment"), why);
         if !held.segments.contains(&segment) {
-            return Err(wrong(format!("the token did not lend segment {segment}")));
+            return Err(wrong(format!("segment {segment} is not in this lease")));
         }
         if !seen.insert(segment) {
             return Err(wrong(format!("segment {segment} is there twice")));
         }
-        all.push(census::finished(&field, message, held.segment_blocks)?);
+        all.push(census::result(&field, message, held.segment_blocks)?);
     }
     Ok(Report::Finished(all))
-}
-
-/// What an arriving tally was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It fills its segment.
-    Accepted,
-    /// It equals the accepted one and comes from the same owner.
-    Repeat,
-    /// It equals the accepted one and comes from another owner, or from the operator.
-    Audit,
-    /// It differs, or its segment is disputed.
-    Disputed,
-    /// It counts another number of samples than its segment has now.
-    Stale,
 }
 
 /// Why a worker is to stop.
@@ -394,7 +337,7 @@ pub enum StopReason {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// These segments are safe, and what became of each; at least one.
-    Acknowledged(Vec<(Segment, Verdict)>),
+    Acknowledged(Vec<(Segment, DeliveryOutcome)>),
     /// How long the lease holds from now on.
     Extended(Duration),
     /// Nothing more is wanted under this lease.
@@ -405,9 +348,9 @@ pub enum Notice {
 #[must_use]
 pub fn deliver_response(notice: &Notice) -> v1::DeliverResponse {
     use v1::deliver_response::{Acknowledged, Extended, Receipt, Step, Stop};
-    let receipt = |&(segment, verdict): &(Segment, Verdict)| Receipt {
+    let receipt = |&(segment, outcome): &(Segment, DeliveryOutcome)| Receipt {
         segment,
-        verdict: verdict_number(verdict),
+        verdict: outcome::message(outcome),
     };
     let step = match notice {
         Notice::Acknowledged(receipts) => Step::Acknowledged(Acknowledged {
@@ -449,7 +392,8 @@ pub fn notice(
                     let why = format!("segment {} is not lent", receipt.segment);
                     return Err(Invalid::new(at("segment"), why));
                 }
-                Ok((receipt.segment, verdict(&at("verdict"), receipt.verdict)?))
+                let outcome = outcome::outcome(&at("verdict"), receipt.verdict)?;
+                Ok((receipt.segment, outcome))
             });
             Notice::Acknowledged(receipts.collect::<Result<_, Invalid>>()?)
         }
@@ -465,27 +409,5 @@ pub fn notice(
             });
             Notice::Stop(reason?)
         }
-    })
-}
-
-pub(crate) fn verdict_number(verdict: Verdict) -> i32 {
-    let verdict = match verdict {
-        Verdict::Accepted => v1::Verdict::Accepted,
-        Verdict::Repeat => v1::Verdict::Repeat,
-        Verdict::Audit => v1::Verdict::Audit,
-        Verdict::Disputed => v1::Verdict::Disputed,
-        Verdict::Stale => v1::Verdict::Stale,
-    };
-    verdict.into()
-}
-
-pub(crate) fn verdict(field: &str, number: i32) -> Result<Verdict, Invalid> {
-    variant(field, number, |verdict| match verdict {
-        v1::Verdict::Unspecified => None,
-        v1::Verdict::Accepted => Some(Verdict::Accepted),
-        v1::Verdict::Repeat => Some(Verdict::Repeat),
-        v1::Verdict::Audit => Some(Verdict::Audit),
-        v1::Verdict::Disputed => Some(Verdict::Disputed),
-        v1::Verdict::Stale => Some(Verdict::Stale),
     })
 }

@@ -9,13 +9,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use kazoe_common::census::{Tally, Witness};
+use kazoe_common::census::{SegmentResult, Tally, Witness};
 use tokio::sync::mpsc;
 
 use crate::count::Count;
 use crate::cpu;
-use crate::desk::{Finished, Job, LeaseNumber};
+use crate::desk::{Job, LeaseNumber};
 use crate::stop::{Order, Stop};
+
+/// A computed segment, with the number of its lease.
+pub type Computed = (LeaseNumber, SegmentResult);
 
 /// The cores at work. They leave when there is no more to do and [`close`](Self::close) was called, or
 /// when they are told to stop; the stream of finished segments ends then.
@@ -33,7 +36,7 @@ impl<C: Count> Engine<C> {
     pub fn start(
         threads: usize,
         stop: Arc<Stop>,
-    ) -> Result<(Self, mpsc::UnboundedReceiver<Finished>), rayon::ThreadPoolBuildError> {
+    ) -> Result<(Self, mpsc::UnboundedReceiver<Computed>), rayon::ThreadPoolBuildError> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads.max(1))
             .thread_name(|number| format!("compute-{number}"))
@@ -174,7 +177,7 @@ impl<C: Count> Begun<C> {
         tally: &Tally,
         witnesses: Vec<Witness>,
         cpu: Option<Duration>,
-    ) -> Option<Finished> {
+    ) -> Option<Computed> {
         let mut sum = self.sum.lock().unwrap_or_else(PoisonError::into_inner);
         sum.tally.merge(tally);
         sum.witnesses.extend(witnesses);
@@ -187,12 +190,14 @@ impl<C: Count> Begun<C> {
         witnesses.sort_unstable_by_key(|witness| {
             (witness.index(), matches!(witness, Witness::Path { .. }))
         });
-        Some(Finished {
-            job: self.job,
+        let result = SegmentResult {
+            segment: self.job.segment,
+            samples: self.job.samples,
             tally: std::mem::take(&mut sum.tally),
             witnesses,
             cpu: sum.cpu,
-        })
+        };
+        Some((self.job.lease, result))
     }
 }
 
@@ -201,7 +206,7 @@ impl<C: Count> Shared<C> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, out: &mpsc::UnboundedSender<Finished>) {
+    fn run(&self, out: &mpsc::UnboundedSender<Computed>) {
         while let Some((segment, number)) = self.next() {
             let job = &segment.job;
             let samples = job.samples_in(number);

@@ -4,7 +4,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kazoe_common::census::{BLOCK, Block, Segment, Tally, Witness};
+use kazoe_common::census::{BLOCK, Block, Segment, SegmentResult};
+use kazoe_proto::outcome::DeliveryOutcome;
 
 use crate::count::Count;
 
@@ -38,19 +39,6 @@ impl Job {
     }
 }
 
-/// A segment that is computed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finished {
-    /// What it was asked for.
-    pub job: Job,
-    /// What was counted.
-    pub tally: Tally,
-    /// What is kept of single samples, ascending by index.
-    pub witnesses: Vec<Witness>,
-    /// How much CPU time it took, where the system tells it. It enters no tally.
-    pub cpu: Option<Duration>,
-}
-
 /// How much work is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
@@ -80,19 +68,6 @@ pub enum Offer<C> {
     Over,
 }
 
-/// What became of a tally that was handed in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Receipt {
-    /// It fills its segment.
-    Accepted,
-    /// It equals what is there.
-    Confirmed,
-    /// It differs from what is there, or its segment is disputed.
-    Disputed,
-    /// Its segment was cut anew meanwhile.
-    Stale,
-}
-
 /// Where a worker gets leases and hands in tallies: a ledger in the same process, or a coordinator.
 pub trait Desk {
     /// Why the desk did not do it.
@@ -107,12 +82,12 @@ pub trait Desk {
         wish: Wish,
     ) -> impl Future<Output = Result<Offer<Self::Count>, Self::Error>>;
 
-    /// Hands in segments of one lease. When it returns they are safe. One receipt a segment, in order.
+    /// Hands in segments of one lease. When it returns they are safe. Returns one outcome a segment, in order.
     fn deliver(
         &mut self,
         lease: LeaseNumber,
-        finished: Vec<Finished>,
-    ) -> impl Future<Output = Result<Vec<Receipt>, Self::Error>>;
+        results: Vec<SegmentResult>,
+    ) -> impl Future<Output = Result<Vec<DeliveryOutcome>, Self::Error>>;
 
     /// Asks for more time. Returns how long the lease holds from now on; `None` if it is over, and nothing
     /// more of it is wanted than what is begun.

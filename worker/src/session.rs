@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kazoe_common::census::Segment;
+use kazoe_common::census::{Segment, SegmentResult};
+use kazoe_proto::outcome::DeliveryOutcome;
 use tokio::sync::mpsc;
 
-use crate::compute::Engine;
-use crate::desk::{Desk, Finished, LeaseNumber, Offer, Receipt, Wish};
+use crate::compute::{Computed, Engine};
+use crate::desk::{Desk, LeaseNumber, Offer, Wish};
 use crate::stop::{Order, Stop};
 
 /// How a session works.
@@ -140,7 +141,7 @@ struct Held {
     /// Segments not handed in yet.
     open: u64,
     /// Finished, not handed in yet.
-    ready: Vec<Finished>,
+    ready: Vec<SegmentResult>,
     /// When to ask for more time.
     extend_at: Instant,
 }
@@ -148,7 +149,7 @@ struct Held {
 struct Session<'a, D: Desk> {
     desk: &'a mut D,
     engine: Engine<D::Count>,
-    finished: mpsc::UnboundedReceiver<Finished>,
+    finished: mpsc::UnboundedReceiver<Computed>,
     pattern: Pattern,
     stop: Arc<Stop>,
     leases: BTreeMap<LeaseNumber, Held>,
@@ -258,9 +259,9 @@ impl<D: Desk> Session<'_, D> {
         }
     }
 
-    fn take(&mut self, finished: Finished) {
-        if let Some(held) = self.leases.get_mut(&finished.job.lease) {
-            held.ready.push(finished);
+    fn take(&mut self, (lease, result): Computed) {
+        if let Some(held) = self.leases.get_mut(&lease) {
+            held.ready.push(result);
         }
     }
 
@@ -275,15 +276,15 @@ impl<D: Desk> Session<'_, D> {
             if ready.is_empty() {
                 continue;
             }
-            let segments: Vec<Segment> = ready.iter().map(|one| one.job.segment).collect();
-            let samples: u64 = ready.iter().map(|one| one.job.samples).sum();
-            let receipts = self.desk.deliver(lease, ready).await?;
+            let segments: Vec<Segment> = ready.iter().map(|one| one.segment).collect();
+            let samples: u64 = ready.iter().map(|one| one.samples).sum();
+            let outcomes = self.desk.deliver(lease, ready).await?;
             self.summary.segments += segments.len() as u64;
             self.summary.progress.delivered += samples;
             let disputed = segments
                 .into_iter()
-                .zip(receipts)
-                .filter(|(_, receipt)| *receipt == Receipt::Disputed)
+                .zip(outcomes)
+                .filter(|(_, outcome)| *outcome == DeliveryOutcome::Disputed)
                 .map(|(segment, _)| segment);
             self.summary.disputed.extend(disputed);
         }

@@ -8,12 +8,14 @@ use std::time::Duration;
 use kazoe_common::census::{BLOCK, Campaign, Cut};
 use kazoe_common::game::Variant;
 use kazoe_proto::later::later;
+use kazoe_proto::lease_key::LeaseKey;
+use kazoe_proto::outcome::DeliveryOutcome;
 use kazoe_proto::v1::work_server::{Work, WorkServer};
 use kazoe_proto::v1::{
     ClaimRequest, ClaimResponse, DeliverRequest, DeliverResponse, JoinRequest, JoinResponse,
     LeaveRequest, LeaveResponse,
 };
-use kazoe_proto::work::{self as messages, Held, Notice, Report, Token, Verdict};
+use kazoe_proto::work::{self as messages, Held, Notice, Report};
 use kazoe_worker::link::Link;
 use kazoe_worker::remote::{Habits, RemoteDesk};
 use kazoe_worker::session::{Pattern, work};
@@ -44,8 +46,8 @@ fn cut() -> Cut {
     }
 }
 
-fn token() -> Token {
-    Token::parse("token", "7-0123456789abcdef").unwrap()
+fn key() -> LeaseKey {
+    LeaseKey::parse("token", "7-0123456789abcdef").unwrap()
 }
 
 /// The answer to a message; nothing to the last.
@@ -54,7 +56,7 @@ fn answer(
     message: DeliverRequest,
 ) -> Result<Option<DeliverResponse>, Status> {
     let held = Held {
-        token: token(),
+        key: key(),
         segment_blocks: 1,
         segments: [0].into(),
     };
@@ -66,7 +68,7 @@ fn answer(
             if times <= PUT_OFF as usize {
                 return Err(later("too many tallies", 2 * HOLD));
             }
-            Notice::Acknowledged(vec![(0, Verdict::Accepted)])
+            Notice::Acknowledged(vec![(0, DeliveryOutcome::Accepted)])
         }
         Report::Heartbeat => {
             heard.push('h');
@@ -90,7 +92,7 @@ impl Work for Busy {
     async fn claim(&self, _: Request<ClaimRequest>) -> Result<Response<ClaimResponse>, Status> {
         let offer = match self.offered.fetch_add(1, Ordering::Relaxed) {
             0 => messages::Offer::Lease(messages::Lease {
-                token: token(),
+                key: key(),
                 campaign: Campaign::new(&Variant::MINISHOGI, 1),
                 cut: cut(),
                 segments: vec![0],

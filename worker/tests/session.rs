@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use kazoe_common::census::{BLOCK, Block, Digest, Tally, Witness};
+use kazoe_common::census::{BLOCK, Block, Digest, SegmentResult, Tally, Witness};
+use kazoe_proto::outcome::DeliveryOutcome;
 use kazoe_worker::count::Count;
-use kazoe_worker::desk::{Desk, Finished, Job, LeaseNumber, Offer, Receipt, Wish};
+use kazoe_worker::desk::{Desk, Job, LeaseNumber, Offer, Wish};
 use kazoe_worker::session::{Pattern, SessionError, work};
 use kazoe_worker::stop::Stop;
 
@@ -41,7 +42,7 @@ struct List<C> {
     leases: BTreeMap<LeaseNumber, BTreeSet<u64>>,
     given_back: u64,
     most_held: usize,
-    finished: Vec<Finished>,
+    finished: Vec<SegmentResult>,
 }
 
 impl<C: Count> List<C> {
@@ -76,11 +77,11 @@ impl<C: Count> List<C> {
         let mut sum = Tally::default();
         let mut samples = 0;
         let mut witnesses = Vec::new();
-        let mut finished: Vec<&Finished> = self.finished.iter().collect();
-        finished.sort_by_key(|one| one.job.segment);
+        let mut finished: Vec<&SegmentResult> = self.finished.iter().collect();
+        finished.sort_by_key(|one| one.segment);
         for one in finished {
             sum.merge(&one.tally);
-            samples += one.job.samples;
+            samples += one.samples;
             witnesses.extend_from_slice(&one.witnesses);
         }
         (sum, samples, witnesses)
@@ -116,14 +117,14 @@ impl<C: Count> Desk for List<C> {
     async fn deliver(
         &mut self,
         lease: LeaseNumber,
-        finished: Vec<Finished>,
-    ) -> Result<Vec<Receipt>, Infallible> {
+        finished: Vec<SegmentResult>,
+    ) -> Result<Vec<DeliveryOutcome>, Infallible> {
         let open = self.leases.get_mut(&lease).unwrap();
         for one in &finished {
-            let held = open.remove(&one.job.segment);
+            let held = open.remove(&one.segment);
             assert!(held, "each segment once, under its lease");
         }
-        let receipts = vec![Receipt::Accepted; finished.len()];
+        let receipts = vec![DeliveryOutcome::Accepted; finished.len()];
         self.finished.extend(finished);
         Ok(receipts)
     }
@@ -190,7 +191,8 @@ async fn stopped(times: u32) -> List<impl Count> {
     assert_eq!(summary.progress.delivered, samples);
     let mut expected = Tally::default();
     for one in &list.finished {
-        for block in one.job.first_block..one.job.first_block + 8 {
+        let first = one.segment * list.blocks;
+        for block in first..first + 8 {
             expected.merge(&count(block, BLOCK).0);
         }
     }
@@ -223,8 +225,8 @@ impl<C: Count> Desk for Broken<C> {
     async fn deliver(
         &mut self,
         _: LeaseNumber,
-        _: Vec<Finished>,
-    ) -> Result<Vec<Receipt>, &'static str> {
+        _: Vec<SegmentResult>,
+    ) -> Result<Vec<DeliveryOutcome>, &'static str> {
         Err("no room left")
     }
 
@@ -270,8 +272,8 @@ impl<C: Count> Desk for Revoked<C> {
     async fn deliver(
         &mut self,
         lease: LeaseNumber,
-        finished: Vec<Finished>,
-    ) -> Result<Vec<Receipt>, Infallible> {
+        finished: Vec<SegmentResult>,
+    ) -> Result<Vec<DeliveryOutcome>, Infallible> {
         self.list.deliver(lease, finished).await
     }
 

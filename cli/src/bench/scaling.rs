@@ -133,14 +133,14 @@ fn stretches<B: Bits>(
     engine.push(counter, (0..wanted).map(job));
     engine.close();
     let mut done = Vec::new();
-    while let Some(segment) = finished.blocking_recv() {
-        done.push(segment);
+    while let Some((_, result)) = finished.blocking_recv() {
+        done.push(result);
     }
     let time = start.elapsed();
     expect("finished stretches", &(done.len() as u64), &wanted)?;
-    for segment in &done {
+    for result in &done {
         known
-            .check(&segment.tally, &segment.witnesses)
+            .check(&result.tally, &result.witnesses)
             .map_err(|wrong| format!("{threads} threads: {wrong}"))?;
     }
     Ok(time)

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use clap::ArgGroup;
 use clap_complete::engine::ArgValueCompleter;
+use kazoe_common::census::SegmentResult;
 use kazoe_common::census::{Counter, Segment};
 use kazoe_common::estimate::numerals::grouped;
 use kazoe_proto::admin::{self, Purge as Purged, Whose};
-use kazoe_proto::census::Finished;
 use kazoe_worker::compute::Engine;
 use kazoe_worker::desk::Job;
 use kazoe_worker::stop::Stop as StopRequest;
@@ -152,20 +152,15 @@ impl Resolve {
 }
 
 /// Computes one segment on all cores.
-async fn compute(counter: Counter, job: Job) -> Result<Finished, Stop> {
+async fn compute(counter: Counter, job: Job) -> Result<SegmentResult, Stop> {
     let stop = Arc::new(StopRequest::new());
     let (engine, mut finished) = Engine::start(local::cores(), stop).map_err(Stop::failed)?;
     engine.push(&Arc::new(counter), [job]);
     engine.close();
-    let done = finished.recv().await;
-    let done = done.ok_or_else(|| Stop::failed("the threads ended before they were done"))?;
-    Ok(Finished {
-        segment: job.segment,
-        samples: job.samples,
-        tally: done.tally,
-        witnesses: done.witnesses,
-        cpu: done.cpu,
-    })
+    let computed = finished.recv().await;
+    let (_, result) =
+        computed.ok_or_else(|| Stop::failed("the threads ended before they were done"))?;
+    Ok(result)
 }
 
 /// Try a segment again that was set aside.

@@ -6,12 +6,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kazoe_common::census::{Counter, Segment};
-use kazoe_coordinator::leasing::Verdict;
-use kazoe_coordinator::ledger::{
-    CampaignRecord, Delivery, Ledger, LedgerError, LocalStore, Snapshot,
-};
-use kazoe_worker::desk::{Desk, Finished, Job, LeaseNumber, Offer, Receipt, Wish};
+use kazoe_common::census::{Counter, Segment, SegmentResult};
+use kazoe_coordinator::ledger::{CampaignRecord, Ledger, LedgerError, LocalStore, Snapshot};
+use kazoe_proto::outcome::DeliveryOutcome;
+use kazoe_worker::desk::{Desk, Job, LeaseNumber, Offer, Wish};
 
 use super::who;
 
@@ -91,13 +89,12 @@ impl Desk for Queue<'_> {
     async fn deliver(
         &mut self,
         _: LeaseNumber,
-        finished: Vec<Finished>,
-    ) -> Result<Vec<Receipt>, LedgerError> {
-        let deliveries: Vec<Delivery> = finished.into_iter().map(delivery).collect();
+        results: Vec<SegmentResult>,
+    ) -> Result<Vec<DeliveryOutcome>, LedgerError> {
         let id = &self.campaign.id;
-        let verdicts = self.store.import(id, &who(), &deliveries).await?;
+        let outcomes = self.store.import(id, &who(), &results).await?;
         *self.snapshot.borrow_mut() = self.store.snapshot(id).await?;
-        Ok(verdicts.into_iter().map(receipt).collect())
+        Ok(outcomes)
     }
 
     async fn extend(&mut self, _: LeaseNumber) -> Result<Option<Duration>, LedgerError> {
@@ -106,24 +103,5 @@ impl Desk for Queue<'_> {
 
     async fn end(&mut self, _: LeaseNumber) -> Result<(), LedgerError> {
         Ok(())
-    }
-}
-
-fn delivery(finished: Finished) -> Delivery {
-    Delivery {
-        segment: finished.job.segment,
-        samples: finished.job.samples,
-        tally: finished.tally,
-        witnesses: finished.witnesses,
-        cpu: finished.cpu,
-    }
-}
-
-fn receipt(verdict: Verdict) -> Receipt {
-    match verdict {
-        Verdict::Accepted => Receipt::Accepted,
-        Verdict::Audit | Verdict::Repeat => Receipt::Confirmed,
-        Verdict::Disputed => Receipt::Disputed,
-        Verdict::Stale => Receipt::Stale,
     }
 }

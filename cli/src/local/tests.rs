@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use kazoe_common::census::{BLOCK, Campaign, Counter, Cut, Outcome, Segment, Tally};
+use kazoe_common::census::{BLOCK, Campaign, Counter, Cut, Outcome, Segment, SegmentResult, Tally};
 use kazoe_common::game::Variant;
-use kazoe_coordinator::ledger::{CampaignRecord, Delivery, Ledger, LocalStore, Submitted, Who};
+use kazoe_coordinator::ledger::{CampaignRecord, Ledger, LocalStore, Submitted, Who};
 use kazoe_coordinator::ledger_file::{LedgerFile, export};
 use kazoe_worker::count::Count;
 use kazoe_worker::stop::Stop;
@@ -113,7 +113,7 @@ async fn verification_finds_what_is_wrong_and_writes_nothing() {
     let (mut tally, witnesses) = Count::block(&*census, 4, BLOCK);
     *tally.cells.get_mut(&(Outcome::Reachable as u32)).unwrap() -= 1;
     *tally.cells.get_mut(&(Outcome::Mirrored as u32)).unwrap() += 1;
-    let wrong = Delivery {
+    let wrong = SegmentResult {
         segment: 4,
         samples: BLOCK,
         tally: tally.clone(),

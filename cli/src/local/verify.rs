@@ -6,8 +6,8 @@ use std::sync::Arc;
 use kazoe_common::census::{Counter, Cut, Segment, Tally, Witness};
 use kazoe_coordinator::ledger::{CampaignRecord, Ledger, LedgerError};
 use kazoe_coordinator::ledger_file::{Entry, FileError, Sums};
-use kazoe_worker::compute::Engine;
-use kazoe_worker::desk::{Finished, Job};
+use kazoe_worker::compute::{Computed, Engine};
+use kazoe_worker::desk::Job;
 use kazoe_worker::stop::{Order, Stop};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -60,7 +60,7 @@ struct Stored {
 pub(crate) struct Checker {
     engine: Engine<Counter>,
     counter: Arc<Counter>,
-    finished: UnboundedReceiver<Finished>,
+    finished: UnboundedReceiver<Computed>,
     stop: Arc<Stop>,
     cut: Cut,
     share: f64,
@@ -226,19 +226,19 @@ impl Checker {
         self.waiting.insert(stored.segment, stored);
     }
 
-    fn compare(&mut self, finished: Finished) {
-        let Some(stored) = self.waiting.remove(&finished.job.segment) else {
+    fn compare(&mut self, (_, computed): Computed) {
+        let Some(stored) = self.waiting.remove(&computed.segment) else {
             return;
         };
         self.verified.checked += 1;
         self.verified.samples += stored.samples;
-        self.verified.computed.add(&finished.tally);
-        let witnesses = stored.witnesses != finished.witnesses;
-        if witnesses || stored.tally != finished.tally {
+        self.verified.computed.add(&computed.tally);
+        let witnesses = stored.witnesses != computed.witnesses;
+        if witnesses || stored.tally != computed.tally {
             self.verified.differences.push(Difference {
                 segment: stored.segment,
                 stored: stored.tally,
-                computed: finished.tally,
+                computed: computed.tally,
                 witnesses,
             });
         }

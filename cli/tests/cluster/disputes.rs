@@ -1,6 +1,7 @@
 //! Disputes where there are too few owners: they wait for the operator.
 
-use kazoe_proto::work::{Notice, Report, Verdict};
+use kazoe_proto::outcome::DeliveryOutcome;
+use kazoe_proto::work::{Notice, Report};
 
 use crate::by_hand::{Hand, computed, tampered};
 use crate::house::House;
@@ -20,7 +21,7 @@ async fn lie(house: &House<'_>, owner: &str) -> u64 {
     let Some(Notice::Acknowledged(receipts)) = said else {
         panic!("{said:?}");
     };
-    let accepted = |(_, verdict): &(u64, Verdict)| *verdict == Verdict::Accepted;
+    let accepted = |(_, verdict): &(u64, DeliveryOutcome)| *verdict == DeliveryOutcome::Accepted;
     assert!(receipts.iter().all(accepted), "{receipts:?}");
     assert_eq!(liar.say(&lease, &Report::Done).await.unwrap(), None);
     segment
@@ -77,15 +78,18 @@ async fn one_owner_s_contradiction_waits_for_the_operator() {
         let report = Report::Finished(vec![one]);
         honest.say(&lease, &report).await.unwrap()
     };
-    assert_eq!(say(lie.clone()).await, acknowledged(Verdict::Accepted));
+    assert_eq!(
+        say(lie.clone()).await,
+        acknowledged(DeliveryOutcome::Accepted)
+    );
     // The same worker, the same lease: it contradicts itself, and neither of the two is believed.
     assert_eq!(
         say(finished[0].clone()).await,
-        acknowledged(Verdict::Disputed)
+        acknowledged(DeliveryOutcome::Disputed)
     );
     assert_eq!(
         say(finished[0].clone()).await,
-        acknowledged(Verdict::Disputed)
+        acknowledged(DeliveryOutcome::Disputed)
     );
     honest.say(&lease, &Report::Done).await.unwrap();
     work(&house, "a");

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use kazoe_proto::work::{Notice, Report, StopReason, Verdict};
+use kazoe_proto::outcome::DeliveryOutcome;
+use kazoe_proto::work::{Notice, Report, StopReason};
 
 use crate::by_hand::{Hand, computed};
 use crate::house::{House, until};
@@ -239,7 +240,7 @@ async fn a_drained_worker_hands_in_what_it_has_begun_and_leaves() {
     let told = hand.say(&lease, &Report::Heartbeat).await.unwrap();
     assert_eq!(told, Some(Notice::Stop(StopReason::Drained)));
     let begun = Report::Finished(vec![computed(&lease).remove(0)]);
-    let safe = Notice::Acknowledged(vec![(lease.segments[0], Verdict::Accepted)]);
+    let safe = Notice::Acknowledged(vec![(lease.segments[0], DeliveryOutcome::Accepted)]);
     assert_eq!(hand.say(&lease, &begun).await.unwrap(), Some(safe));
     assert_eq!(hand.say(&lease, &Report::Done).await.unwrap(), None);
     assert!(hand.claim().await.is_none());

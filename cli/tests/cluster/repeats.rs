@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use kazoe_proto::census::Finished;
-use kazoe_proto::work::{Lease, Notice, Report, Verdict};
+use kazoe_common::census::SegmentResult;
+use kazoe_proto::outcome::DeliveryOutcome;
+use kazoe_proto::work::{Lease, Notice, Report};
 use sqlx::query_scalar;
 use tokio::sync::Barrier;
 
@@ -37,9 +38,13 @@ async fn one_tally_sent_a_hundred_times_at_once_counts_once() {
     }
     let finished = computed(&leases[0]);
     let verdicts = send_at_once([&house, &second], &hand, &leases, &finished).await;
-    let accepted = verdicts.iter().filter(|&&one| one == Verdict::Accepted);
+    let accepted = verdicts
+        .iter()
+        .filter(|&&one| one == DeliveryOutcome::Accepted);
     assert_eq!(accepted.count(), 1);
-    let repeats = verdicts.iter().filter(|&&one| one == Verdict::Repeat);
+    let repeats = verdicts
+        .iter()
+        .filter(|&&one| one == DeliveryOutcome::Repeat);
     assert_eq!(repeats.count(), TIMES - 1);
     assert_eq!(
         logged(&house).await,
@@ -48,7 +53,7 @@ async fn one_tally_sent_a_hundred_times_at_once_counts_once() {
 
     // Under the same tokens it is known, and enters the log no more.
     let verdicts = send_at_once([&house, &second], &hand, &leases, &finished).await;
-    assert_eq!(verdicts, [Verdict::Repeat; TIMES]);
+    assert_eq!(verdicts, [DeliveryOutcome::Repeat; TIMES]);
     assert_eq!(
         logged(&house).await,
         [("accepted", 1), ("repeat", 99)].map(own)
@@ -80,8 +85,8 @@ async fn send_at_once(
     houses: [&House<'_>; 2],
     hand: &Hand,
     leases: &[Lease],
-    finished: &[Finished],
-) -> Vec<Verdict> {
+    finished: &[SegmentResult],
+) -> Vec<DeliveryOutcome> {
     let start = Arc::new(Barrier::new(leases.len()));
     let clients = houses.map(|house| client(house, "a"));
     let sends = leases.iter().enumerate().map(|(number, lease)| {
@@ -125,7 +130,7 @@ async fn the_order_in_which_tallies_arrive_changes_nothing() {
     work.reverse();
     for (number, (lease, one)) in work.iter().enumerate() {
         let report = Report::Finished(vec![one.clone()]);
-        for expected in [Verdict::Accepted, Verdict::Repeat] {
+        for expected in [DeliveryOutcome::Accepted, DeliveryOutcome::Repeat] {
             let said = hand.say(lease, &report).await.unwrap();
             let acknowledged = Notice::Acknowledged(vec![(one.segment, expected)]);
             assert_eq!(said, Some(acknowledged));

@@ -1,11 +1,10 @@
 //! Workers that are not to be trusted.
 
 use kazoe_common::census::Digest;
-use kazoe_proto::census::finished_message;
+use kazoe_proto::census::result_message;
+use kazoe_proto::outcome::DeliveryOutcome;
 use kazoe_proto::v1::deliver_request::{Finished as FinishedStep, Step};
-use kazoe_proto::work::{
-    Notice, Report, StopReason, Verdict, claim_request, deliver_request, join_request,
-};
+use kazoe_proto::work::{Notice, Report, StopReason, claim_request, deliver_request, join_request};
 use kazoe_proto::{v1, work};
 use tonic::Code;
 
@@ -38,7 +37,7 @@ async fn a_worker_that_moves_one_count_is_caught_and_outvoted() {
     assert!(
         receipts
             .iter()
-            .all(|(_, verdict)| *verdict == Verdict::Accepted)
+            .all(|(_, verdict)| *verdict == DeliveryOutcome::Accepted)
     );
     assert_eq!(liar.say(&lease, &Report::Done).await.unwrap(), None);
 
@@ -101,7 +100,7 @@ async fn a_worker_that_moves_one_count_is_caught_and_outvoted() {
         .say(&lease, &Report::Finished(vec![lie]))
         .await
         .unwrap();
-    let lost = Notice::Acknowledged(vec![(segment, Verdict::Disputed)]);
+    let lost = Notice::Acknowledged(vec![(segment, DeliveryOutcome::Disputed)]);
     assert_eq!(said, Some(lost));
     house.assert_counted(id, &RUN).await;
 }
@@ -203,10 +202,10 @@ async fn wrong_fields_change_nothing() {
     let good = computed(&lease).remove(0);
 
     let finished = |change: &dyn Fn(&mut v1::FinishedSegment)| {
-        let mut message = finished_message(&good);
+        let mut message = result_message(&good);
         change(&mut message);
         v1::DeliverRequest {
-            token: lease.token.as_str().to_owned(),
+            token: lease.key.to_text(),
             step: Some(Step::Finished(FinishedStep {
                 segments: vec![message],
             })),
@@ -238,7 +237,7 @@ async fn wrong_fields_change_nothing() {
         (
             "step",
             v1::DeliverRequest {
-                token: lease.token.as_str().to_owned(),
+                token: lease.key.to_text(),
                 step: None,
             },
         ),
@@ -256,7 +255,7 @@ async fn wrong_fields_change_nothing() {
         );
     }
     // A token that is none, of nobody, and somebody else's.
-    let mut message = deliver_request(&lease.token, &Report::Heartbeat);
+    let mut message = deliver_request(&lease.key, &Report::Heartbeat);
     message.token = "1-x".to_owned();
     let refused = hand.send(&lease, message.clone()).await.unwrap_err();
     assert_eq!(refused.code(), Code::InvalidArgument);
@@ -306,15 +305,15 @@ async fn wrong_fields_change_nothing() {
     let receipts = |verdict| Some(Notice::Acknowledged(vec![(good.segment, verdict)]));
     assert_eq!(
         hand.say(&lease, &late).await.unwrap(),
-        receipts(Verdict::Accepted)
+        receipts(DeliveryOutcome::Accepted)
     );
     assert_eq!(
         hand.say(&lease, &late).await.unwrap(),
-        receipts(Verdict::Repeat)
+        receipts(DeliveryOutcome::Repeat)
     );
     assert_eq!(
         other.say(&held, &late).await.unwrap(),
-        receipts(Verdict::Audit)
+        receipts(DeliveryOutcome::Audit)
     );
 
     // Nobody holds more than a few leases.

@@ -164,7 +164,7 @@ async fn no_secret_is_written_anywhere() {
         .map(|token| token.split_once('.').unwrap().1.to_owned());
     let mut secrets: Vec<String> = secrets.collect();
     secrets.push(PLANTED.to_owned());
-    secrets.push(lease.token.as_str().split_once('-').unwrap().1.to_owned());
+    secrets.push(lease.key.to_text().split_once('-').unwrap().1.to_owned());
     let mut conn = house.connection().await;
     let leases: Vec<String> = sqlx::query_scalar("SELECT encode(secret, 'hex') FROM leases")
         .fetch_all(&mut conn)

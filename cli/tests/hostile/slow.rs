@@ -116,7 +116,7 @@ async fn a_worker_that_reads_no_answer_is_hung_up_on() {
                     break lease;
                 }
             };
-            let message = deliver_request(&lease.token, &Report::Heartbeat).encode_to_vec();
+            let message = deliver_request(&lease.key, &Report::Heartbeat).encode_to_vec();
             let heartbeat = framed(false, message.len(), &message);
             let mut raw = Raw::with_window(&house, 0).await;
             let mut talking = Vec::new();

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use kazoe_proto::work::{Notice, Report, StopReason, Token, deliver_request};
+use kazoe_proto::lease_key::LeaseKey;
+use kazoe_proto::work::{Notice, Report, StopReason, deliver_request};
 use tonic::Code;
 
 use crate::by_hand::{Hand, computed};
@@ -107,7 +108,7 @@ async fn a_revoked_token_is_good_for_nothing() {
         };
         let (send, stream) = tokio::sync::mpsc::channel(1);
         let stream = tokio_stream::wrappers::ReceiverStream::new(stream);
-        let heartbeat = || deliver_request(&lease.token, &Report::Heartbeat);
+        let heartbeat = || deliver_request(&lease.key, &Report::Heartbeat);
         send.send(heartbeat()).await.unwrap();
         let mut answers = hand.client.deliver(stream).await.unwrap().into_inner();
         assert!(answers.message().await.unwrap().is_some());
@@ -183,8 +184,8 @@ async fn a_lease_is_its_owner_s_and_ends_once() {
         let refused = stolen.client.claim(claim).await.unwrap_err();
         assert_eq!(refused.code(), Code::PermissionDenied, "{refused:?}");
         // A guess at the secret.
-        let number = lease.token.as_str().split('-').next().unwrap();
-        let guess = Token::parse("token", &format!("{number}-0000000000000000")).unwrap();
+        let number = lease.key.sequence;
+        let guess = LeaseKey::parse("token", &format!("{number}-0000000000000000")).unwrap();
         let guess = deliver_request(&guess, &Report::Done);
         let refused = ours.send(&lease, guess).await.unwrap_err();
         assert_eq!(refused.code(), Code::NotFound, "{refused:?}");

@@ -10,6 +10,7 @@ mod key;
 mod open;
 mod outcome;
 mod search;
+mod segment_result;
 mod tally;
 mod witness;
 
@@ -20,5 +21,6 @@ pub use funnel::{Arm, Funnel};
 pub use judge::{Judge, Proof, Ruling};
 pub use outcome::Outcome;
 pub use search::{Search, Verdict, published_search};
+pub use segment_result::SegmentResult;
 pub use tally::{Cell, Digest, Tally, TallyError};
 pub use witness::Witness;

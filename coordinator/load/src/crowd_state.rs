@@ -4,7 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use kazoe_common::census::{Cut, Segment};
-use kazoe_proto::work::{Token, Verdict};
+use kazoe_proto::lease_key::LeaseKey;
+use kazoe_proto::outcome::DeliveryOutcome;
+
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tonic::{Code, Status};
@@ -141,19 +143,18 @@ impl CrowdState {
     /// If one of them is disputed or stale: all tallies of a segment are the same here.
     pub(crate) fn acknowledge(
         &self,
-        token: &Token,
-        receipts: &[(Segment, Verdict)],
+        key: &LeaseKey,
+        receipts: &[(Segment, DeliveryOutcome)],
     ) -> Result<(), Status> {
-        let number = token.as_str().split('-').next().unwrap_or_default();
-        let lease: i64 = number
-            .parse()
-            .map_err(|_| Status::failed_precondition("a token without a number"))?;
         for &(segment, verdict) in receipts {
             match verdict {
-                Verdict::Accepted | Verdict::Audit | Verdict::Repeat => {
-                    self.told.borrow_mut().acknowledged.push((lease, segment));
+                DeliveryOutcome::Accepted | DeliveryOutcome::Audit | DeliveryOutcome::Repeat => {
+                    self.told
+                        .borrow_mut()
+                        .acknowledged
+                        .push((key.sequence, segment));
                 }
-                Verdict::Disputed | Verdict::Stale => {
+                DeliveryOutcome::Disputed | DeliveryOutcome::Stale => {
                     return Err(Status::failed_precondition(format!(
                         "the tally of segment {segment} is said to be {verdict:?}"
                     )));

@@ -66,7 +66,7 @@ pub(crate) async fn not_logged_once(
 mod tests {
     use std::time::Duration;
 
-    use kazoe_coordinator::ledger::{Claim, Delivery, Ledger, Parcel, Who};
+    use kazoe_coordinator::ledger::{Claim, Delivery, Ledger, Who};
     use kazoe_coordinator_testkit::postgres_server::Server;
 
     use super::*;
@@ -90,25 +90,14 @@ mod tests {
         };
         let leases = ledger.claim(&campaign.id, &[claim]).await;
         let lease = leases.unwrap().remove(0).unwrap();
-        let deliveries: Vec<Delivery> = (0..2)
-            .map(|segment| {
-                let finished = synthetic::finished(segment, &campaign.cut);
-                Delivery {
-                    segment,
-                    samples: finished.samples,
-                    tally: finished.tally,
-                    witnesses: finished.witnesses,
-                    cpu: None,
-                }
-            })
-            .collect();
-        let parcel = Parcel {
-            token: lease.token,
-            deliveries: deliveries.into(),
+        let results = (0..2).map(|segment| synthetic::finished(segment, &campaign.cut));
+        let delivery = Delivery {
+            key: lease.key,
+            results: results.collect(),
         };
-        let delivered = ledger.deliver(&campaign.id, &[parcel]).await.unwrap();
+        let delivered = ledger.deliver(&campaign.id, &[delivery]).await.unwrap();
         assert!(delivered[0].is_ok());
-        let number = lease.token.sequence;
+        let number = lease.key.sequence;
         let told = [(number, 0), (number, 1), (number, 2), (number + 1, 0)];
         let url = database.url("kazoe_runtime");
         let mut conn = read_for_long(&url).await.unwrap();

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
+use kazoe_common::census::SegmentResult;
 use kazoe_common::census::{Cut, Segment};
-use kazoe_proto::census::Finished;
 use kazoe_proto::v1::JoinRequest;
 use kazoe_proto::v1::work_client::WorkClient;
 use kazoe_proto::work::{self as messages, Joined, Notice, Offer, Report};
@@ -43,7 +43,7 @@ struct Held {
     /// Not computed yet.
     left: VecDeque<Segment>,
     /// Computed, and not acknowledged yet.
-    ready: Vec<Finished>,
+    ready: Vec<SegmentResult>,
     extend_at: Instant,
 }
 
@@ -234,7 +234,7 @@ impl SimulatedWorker {
             Offer::Lease(lease) if lease.campaign == synthetic::campaign() => {
                 self.state.lease(lease.cut);
                 self.leases.push_back(Held {
-                    talk: Talk::new(lease.token, lease.segments.iter().copied().collect()),
+                    talk: Talk::new(lease.key, lease.segments.iter().copied().collect()),
                     cut: lease.cut,
                     left: lease.segments.into(),
                     ready: Vec::new(),
@@ -271,7 +271,7 @@ impl SimulatedWorker {
         match answer {
             Some(Notice::Acknowledged(receipts)) if receipts.len() == size => {
                 held.ready.drain(..size);
-                self.state.acknowledge(held.talk.token(), &receipts)?;
+                self.state.acknowledge(held.talk.key(), &receipts)?;
             }
             // A lease that this database does not know: it was restored.
             None => {

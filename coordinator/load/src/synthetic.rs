@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use kazoe_common::census::SegmentResult;
 use kazoe_common::census::{BLOCK, Campaign, Cut, Digest, Outcome, Segment, Tally, Witness};
 use kazoe_common::game::Variant;
 use kazoe_coordinator::ledger::{Service, Submission};
-use kazoe_proto::census::Finished;
 
 use crate::BUILD;
 
@@ -52,10 +52,10 @@ fn cut() -> Cut {
 }
 
 /// Returns what a worker hands in of a segment: about as many counts and witnesses as a segment of shogi has.
-pub(crate) fn finished(segment: Segment, cut: &Cut) -> Finished {
+pub(crate) fn finished(segment: Segment, cut: &Cut) -> SegmentResult {
     let samples = cut.samples_of(segment);
     let first = segment * cut.segment_samples();
-    Finished {
+    SegmentResult {
         segment,
         samples,
         tally: tally(segment, samples),

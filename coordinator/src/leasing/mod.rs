@@ -7,15 +7,15 @@
 //! Each segment of a campaign is at any moment in exactly one [`State`] (invariant I6), and an answer
 //! moves it to exactly one other.
 
-mod judge;
-mod lend;
-mod loss;
+mod allocate;
+mod compare;
 mod presence;
+mod quarantine;
 
-pub use judge::{Docket, Effect, Received, Ruling, Verdict, judge};
-pub use lend::{DisputedSegment, Stock, choose, is_audited, size};
-pub use loss::{HOPELESS, Loss, hopeless};
+pub use allocate::{DisputedSegment, Stock, choose, is_audited, size};
+pub use compare::{Comparison, Effect, LoggedTally, SegmentLog, compare};
 pub use presence::{Presence, SKEW, Sighting, patience, presence};
+pub use quarantine::{HOPELESS, Loss, hopeless};
 
 /// Milliseconds since 1970 by the database's clock.
 pub type Millis = i64;

@@ -22,13 +22,14 @@ use std::fmt;
 use std::future::Future;
 use std::ops::Range;
 
-use kazoe_common::census::{Block, Segment, Tally, TallyError, Witness};
+use kazoe_common::census::{Block, Segment, SegmentResult, Tally, TallyError, Witness};
+use kazoe_proto::lease_key::LeaseKey;
 
-use crate::leasing::Verdict;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 pub use campaigns::{CampaignRecord, Pace, SelfTest, Service, Submission, Submitted};
 pub use foreign::{ForeignCampaign, Listed};
-pub use lease::{Claim, Delivery, Lease, Lent, Parcel, Token, TokenError, Who};
+pub use lease::{Claim, Delivery, Lease, Lent, Who};
 pub use local::{LocalStore, OpenError, WholeImport};
 pub(crate) use postgres::{CONNECTIONS, Probe};
 pub use postgres::{ConnectError, PostgresLedger};
@@ -100,8 +101,8 @@ pub trait Ledger: Send + Sync {
         &self,
         id: &str,
         who: &Who,
-        deliveries: &[Delivery],
-    ) -> impl Future<Output = Result<Vec<Verdict>, LedgerError>> + Send;
+        results: &[SegmentResult],
+    ) -> impl Future<Output = Result<Vec<DeliveryOutcome>, LedgerError>> + Send;
 
     /// The campaign at this moment.
     ///
@@ -178,9 +179,9 @@ pub enum LedgerError {
         /// What this build computes.
         computed: Option<Box<Tally>>,
     },
-    /// The token names no lease that goes on.
-    NotHeld(Token),
-    /// The token's lease never lent this segment, or the campaign does not have it.
+    /// The key is of no active lease.
+    NotHeld(LeaseKey),
+    /// The lease never lent this segment, or the campaign does not have it.
     NotLent(Segment),
     /// A tally of more samples than a segment can have, or of none.
     Samples {
@@ -283,8 +284,8 @@ impl fmt::Display for LedgerError {
                     text(stored)
                 )
             }
-            LedgerError::NotHeld(token) => {
-                write!(f, "no active lease has the token {}-..", token.sequence)
+            LedgerError::NotHeld(key) => {
+                write!(f, "no active lease has the key {}-..", key.sequence)
             }
             LedgerError::NotLent(segment) => {
                 write!(f, "segment {segment} is not in this lease or campaign")

@@ -1,8 +1,9 @@
 //! Who may do what, and which workers there are.
 
 use kazoe_common::census::Segment;
+use kazoe_proto::lease_key::LeaseKey;
 
-use super::{CampaignRecord, Token};
+use super::CampaignRecord;
 use crate::leasing::{Millis, Presence, Sighting, presence};
 
 /// What a credential allows.
@@ -87,8 +88,8 @@ pub struct AskingWorker {
 /// A heartbeat: a worker is alive and needs its lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beat {
-    /// The lease's token.
-    pub token: Token,
+    /// The lease's key.
+    pub key: LeaseKey,
     /// The worker's id.
     pub worker: String,
 }

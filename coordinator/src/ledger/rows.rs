@@ -14,8 +14,9 @@ use super::{
     BuildShare, CampaignRecord, Counts, ForeignCampaign, LedgerError, Listed, LogEntry, Pace,
     Prefix, SelfTest,
 };
-use crate::leasing::{Millis, Verdict};
+use crate::leasing::Millis;
 use crate::tally_text;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 /// What goes wrong inside a transaction: an answer of the ledger's, or the database itself.
 #[derive(Debug)]
@@ -294,7 +295,7 @@ pub(super) fn log_entry(
 ) -> Result<LogEntry, Failure> {
     Ok(LogEntry {
         segment,
-        verdict: Verdict::by_name(&verdict)
+        verdict: DeliveryOutcome::by_name(&verdict)
             .ok_or_else(|| LedgerError::Row(format!("verdict `{verdict}`")))?,
         owner,
         worker,

@@ -3,7 +3,8 @@
 use kazoe_common::census::{Cell, Cut, Outcome, Segment, Tally};
 
 use super::Pace;
-use crate::leasing::{Millis, Verdict};
+use crate::leasing::Millis;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 /// A campaign at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,7 +146,7 @@ pub struct LogEntry {
     /// The segment.
     pub segment: Segment,
     /// What the tally was when it arrived.
-    pub verdict: Verdict,
+    pub verdict: DeliveryOutcome,
     /// Who answers for it.
     pub owner: String,
     /// Which worker sent it.

@@ -6,11 +6,12 @@ use std::io::BufRead;
 use kazoe_common::census::Segment;
 
 use super::{FileError, Header, LedgerFile};
-use crate::leasing::Verdict;
 use crate::ledger::{
-    CampaignRecord, Delivery, LedgerError, LocalStore, SelfTest, Service, Submission, Submitted,
-    Who, WholeImport,
+    CampaignRecord, LedgerError, LocalStore, SelfTest, Service, Submission, Submitted, Who,
+    WholeImport,
 };
+use kazoe_common::census::SegmentResult;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 /// Segments taken at a time: what bounds the memory.
 const BATCH: usize = 256;
@@ -59,13 +60,13 @@ impl Imported {
     }
 
     /// Counts what became of a segment.
-    pub fn add(&mut self, segment: Segment, verdict: Verdict) {
+    pub fn add(&mut self, segment: Segment, verdict: DeliveryOutcome) {
         match verdict {
-            Verdict::Accepted => self.accepted += 1,
-            Verdict::Audit => self.audited += 1,
-            Verdict::Repeat => self.repeated += 1,
-            Verdict::Stale => self.stale += 1,
-            Verdict::Disputed => self.disputed.push(segment),
+            DeliveryOutcome::Accepted => self.accepted += 1,
+            DeliveryOutcome::Audit => self.audited += 1,
+            DeliveryOutcome::Repeat => self.repeated += 1,
+            DeliveryOutcome::Stale => self.stale += 1,
+            DeliveryOutcome::Disputed => self.disputed.push(segment),
         }
     }
 }
@@ -109,7 +110,7 @@ pub async fn import<R: BufRead>(
     }
     let mut done = Imported::new(campaign, submitted);
     let mut who = who.clone();
-    let mut batch: Vec<Delivery> = Vec::new();
+    let mut batch: Vec<SegmentResult> = Vec::new();
     for entry in file {
         let entry = entry?;
         if batch.len() == BATCH || entry.build != who.build {
@@ -117,7 +118,7 @@ pub async fn import<R: BufRead>(
             send(&mut whole, &who, &mut batch, &mut done).await?;
             who.build = entry.build;
         }
-        batch.push(Delivery {
+        batch.push(SegmentResult {
             segment: entry.segment,
             samples: entry.samples,
             tally: entry.tally,
@@ -149,7 +150,7 @@ pub fn check_self_tests(header: &Header, ours: &[SelfTest]) -> Result<(), Import
 async fn send(
     whole: &mut WholeImport<'_>,
     who: &Who,
-    batch: &mut Vec<Delivery>,
+    batch: &mut Vec<SegmentResult>,
     done: &mut Imported,
 ) -> Result<(), LedgerError> {
     let deliveries = std::mem::take(batch);

@@ -19,9 +19,10 @@ use super::Coordinator;
 use super::door::{Caller, MintError, Right, allowed, mint};
 use super::fair_queue::Turn;
 use super::refusal::status;
-use crate::leasing::{Millis, Presence, Verdict};
+use crate::leasing::{Millis, Presence};
 use crate::ledger::{Drained, Ledger, Reclaim, Reclaimed, Role, Roll, Who, Whose, WorkerStanding};
 use crate::wire;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 /// The service.
 #[derive(Clone, Debug)]
@@ -101,9 +102,9 @@ impl Admin for AdminService {
             build: campaign.build,
             operator: true,
         };
-        let verdicts = ledger.import(&id, &who, &[wire::delivery(finished)]).await;
-        let verdicts = verdicts.map_err(|error| status(&error))?;
-        if verdicts.contains(&Verdict::Stale) {
+        let outcomes = ledger.import(&id, &who, &[finished]).await;
+        let outcomes = outcomes.map_err(|error| status(&error))?;
+        if outcomes.contains(&DeliveryOutcome::Stale) {
             return Err(Status::invalid_argument(
                 "field `finished.samples`: the segment has another number of samples now",
             ));
@@ -139,18 +140,15 @@ impl Admin for AdminService {
             build: import.build,
             operator: false,
         };
-        let segments = import.segments.into_iter();
-        let deliveries: Vec<_> = segments.map(wire::delivery).collect();
-        let verdicts = ledger.import(id, &who, &deliveries).await;
-        let verdicts = verdicts.map_err(|error| status(&error))?;
+        let outcomes = ledger.import(id, &who, &import.segments).await;
+        let outcomes = outcomes.map_err(|error| status(&error))?;
         info!(
             campaign = id,
             by = who.owner,
-            segments = verdicts.len(),
+            segments = outcomes.len(),
             "tallies imported"
         );
-        let verdicts: Vec<_> = verdicts.into_iter().map(wire::verdict).collect();
-        Ok(Response::new(messages::import_response(&verdicts)))
+        Ok(Response::new(messages::import_response(&outcomes)))
     }
 
     async fn retry(

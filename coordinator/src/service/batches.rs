@@ -7,11 +7,13 @@ use tokio::sync::Semaphore;
 use super::Settings;
 use super::batcher::{Answers, Batcher};
 use super::limits::{CLAIMING, KEEPING, TELLING};
-use crate::leasing::{Millis, Verdict};
+use crate::leasing::Millis;
 use crate::ledger::{
-    AskingWorker, Beat, Claim, Credential, Heartbeat, Lease, LeaseRecord, LedgerError, Market,
-    NewWorker, Parcel, PostgresLedger, Token, WorkerRecord,
+    AskingWorker, Beat, Claim, Credential, Delivery, Heartbeat, Lease, LeaseRecord, LedgerError,
+    Market, NewWorker, PostgresLedger, WorkerRecord,
 };
+use kazoe_proto::lease_key::LeaseKey;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 /// The most rows that a batch becomes, about: a few tenths of a second's work.
 const MOST_ROWS: usize = 1 << 14;
@@ -31,10 +33,10 @@ pub(super) struct Batches {
     pub(super) asking: Batcher<AskingWorker, Option<(WorkerRecord, u64)>>,
     pub(super) market: Batcher<(), Market>,
     pub(super) claims: Batcher<Claim, Option<Lease>>,
-    pub(super) deliveries: Batcher<Parcel, Vec<Verdict>>,
-    pub(super) leases: Batcher<Token, LeaseRecord>,
+    pub(super) deliveries: Batcher<Delivery, Vec<DeliveryOutcome>>,
+    pub(super) leases: Batcher<LeaseKey, LeaseRecord>,
     pub(super) heartbeats: Batcher<Beat, Heartbeat>,
-    pub(super) ends: Batcher<Token, u64>,
+    pub(super) ends: Batcher<LeaseKey, u64>,
 }
 
 impl Batches {
@@ -92,15 +94,15 @@ impl Batches {
             ),
             deliveries: batcher(
                 ledger,
-                (&keeping, MOST_ROWS, Parcel::rows),
-                |ledger, campaign, parcels: Vec<Parcel>| async move {
-                    ledger.deliver(&campaign, &parcels).await
+                (&keeping, MOST_ROWS, Delivery::rows),
+                |ledger, campaign, deliveries: Vec<Delivery>| async move {
+                    ledger.deliver(&campaign, &deliveries).await
                 },
             ),
             leases: batcher(
                 ledger,
                 (&telling, MOST_REQUESTS, one),
-                |ledger, _, tokens: Vec<Token>| async move { ledger.leases(&tokens).await },
+                |ledger, _, keys: Vec<LeaseKey>| async move { ledger.leases(&keys).await },
             ),
             heartbeats: batcher(
                 ledger,
@@ -112,8 +114,8 @@ impl Batches {
             ends: batcher(
                 ledger,
                 (&telling, MOST_REQUESTS, one),
-                |ledger, campaign, tokens: Vec<Token>| async move {
-                    ledger.end(&campaign, &tokens).await
+                |ledger, campaign, keys: Vec<LeaseKey>| async move {
+                    ledger.end(&campaign, &keys).await
                 },
             ),
         }

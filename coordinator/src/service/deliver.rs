@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fail::fail_point;
-use kazoe_common::census::Segment;
+use kazoe_common::census::{Segment, SegmentResult};
 use kazoe_proto::later::later;
 use kazoe_proto::v1::{DeliverRequest, DeliverResponse};
 use kazoe_proto::work::{self as messages, Held, Notice, Report, StopReason};
@@ -21,9 +21,9 @@ use super::limits::AGAIN;
 use super::quota::Permit;
 use super::refusal::status;
 use super::{Coordinator, chance, left};
-use crate::leasing::Verdict;
-use crate::ledger::{Beat, Heartbeat, LeaseRecord, LedgerError, Parcel, Token};
-use crate::wire;
+use crate::ledger::{Beat, Delivery, Heartbeat, LeaseRecord, LedgerError};
+use kazoe_proto::lease_key::LeaseKey;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 /// How long a coordinator that leaves still takes what arrives.
 const LAST: Duration = Duration::from_secs(2);
@@ -98,7 +98,6 @@ async fn until(moment: Option<Instant>) {
 /// The lease of a conversation.
 #[derive(Debug)]
 struct Current {
-    token: Token,
     held: Held,
     lease: LeaseRecord,
 }
@@ -111,29 +110,29 @@ impl Coordinator {
         current: &mut Option<Current>,
         message: DeliverRequest,
     ) -> Result<Option<Notice>, Status> {
-        let token = messages::token_of(&message)?;
-        if current.as_ref().is_none_or(|one| one.held.token != token) {
-            *current = Some(self.find(caller, token).await?);
+        let key = messages::key_of(&message)?;
+        if current.as_ref().is_none_or(|one| one.held.key != key) {
+            *current = Some(self.find(caller, key).await?);
         } else {
             still_admits(&self.keyring, caller).await?;
         }
-        let Some(Current { token, held, lease }) = current.as_ref() else {
+        let Some(Current { held, lease }) = current.as_ref() else {
             return Err(Status::internal("a lease that was just found"));
         };
         let span = info_span!(
             "lease",
-            lease = token.sequence,
+            lease = key.sequence,
             campaign = lease.campaign,
             worker = lease.worker
         );
         let answered = match messages::report(message, held)? {
             Report::Finished(finished) => {
-                let taken = self.take(lease, *token, finished);
+                let taken = self.take(lease, key, finished);
                 Some(taken.instrument(span).await?)
             }
-            Report::Heartbeat => Some(self.extend(lease, *token).instrument(span).await?),
+            Report::Heartbeat => Some(self.extend(lease, key).instrument(span).await?),
             Report::Done => {
-                self.end(lease, *token).instrument(span).await?;
+                self.end(lease, key).instrument(span).await?;
                 None
             }
         };
@@ -158,72 +157,61 @@ impl Coordinator {
         })
     }
 
-    /// The lease that a token names, if it is the caller's.
-    async fn find(&self, caller: &Caller, token: messages::Token) -> Result<Current, Status> {
-        let ours = wire::token_back(&token)?;
-        let lease = self.batches.leases.ask("", ours).await;
+    /// Finds the lease of a key, if it is the caller's.
+    async fn find(&self, caller: &Caller, key: LeaseKey) -> Result<Current, Status> {
+        let lease = self.batches.leases.ask("", key).await;
         let lease = lease.map_err(|error| status(&error))?;
         if lease.owner != caller.owner {
             return Err(Status::permission_denied("the lease is another owner's"));
         }
         let held = Held {
-            token,
+            key,
             segment_blocks: lease.segment_blocks,
             segments: lease.segments.iter().copied().collect(),
         };
-        Ok(Current {
-            token: ours,
-            held,
-            lease,
-        })
+        Ok(Current { held, lease })
     }
 
     async fn take(
         &self,
         lease: &LeaseRecord,
-        token: Token,
-        finished: Vec<kazoe_proto::census::Finished>,
+        key: LeaseKey,
+        results: Vec<SegmentResult>,
     ) -> Result<Notice, Status> {
-        let segments: Vec<Segment> = finished.iter().map(|one| one.segment).collect();
-        let deliveries: Vec<_> = finished.into_iter().map(wire::delivery).collect();
-        let parcel = Parcel {
-            token,
-            deliveries: deliveries.into(),
+        let segments: Vec<Segment> = results.iter().map(|one| one.segment).collect();
+        let delivery = Delivery {
+            key,
+            results: results.into(),
         };
-        let verdicts = self.batches.deliveries.ask(&lease.campaign, parcel);
-        let verdicts = match verdicts.await {
+        let outcomes = self.batches.deliveries.ask(&lease.campaign, delivery);
+        let outcomes = match outcomes.await {
             // Another coordinator, of the campaign's build, lent it and will lend it again.
             Err(LedgerError::Foreign(campaign)) => {
                 warn!("{campaign}");
                 return Ok(Notice::Stop(StopReason::NotHeld));
             }
-            verdicts => verdicts.map_err(|error| status(&error))?,
+            outcomes => outcomes.map_err(|error| status(&error))?,
         };
         fail_point!("coordinator.deliver.committed");
-        let receipts: Vec<_> = segments.into_iter().zip(verdicts).collect();
-        for &(segment, verdict) in &receipts {
-            if verdict == Verdict::Disputed {
+        let receipts: Vec<_> = segments.into_iter().zip(outcomes).collect();
+        for &(segment, outcome) in &receipts {
+            if outcome == DeliveryOutcome::Disputed {
                 warn!(
                     segment,
                     owner = lease.owner,
                     "a tally differs: the segment is disputed"
                 );
             } else {
-                debug!(segment, verdict = verdict.name(), "tally");
+                debug!(segment, verdict = outcome.name(), "tally");
             }
         }
-        let receipts = receipts.into_iter();
-        Ok(Notice::Acknowledged(
-            receipts
-                .map(|(segment, verdict)| (segment, wire::verdict(verdict)))
-                .collect(),
-        ))
+        Ok(Notice::Acknowledged(receipts))
     }
 
-    async fn extend(&self, lease: &LeaseRecord, token: Token) -> Result<Notice, Status> {
+    async fn extend(&self, lease: &LeaseRecord, key: LeaseKey) -> Result<Notice, Status> {
         let hold = self.settings.hold;
         let beat = Beat {
-            token,
+            key,
             worker: lease.worker.clone(),
         };
         let state = self.batches.heartbeats.ask("", beat).await;
@@ -236,8 +224,8 @@ impl Coordinator {
         })
     }
 
-    async fn end(&self, lease: &LeaseRecord, token: Token) -> Result<(), Status> {
-        let ended = self.batches.ends.ask(&lease.campaign, token).await;
+    async fn end(&self, lease: &LeaseRecord, key: LeaseKey) -> Result<(), Status> {
+        let ended = self.batches.ends.ask(&lease.campaign, key).await;
         fail_point!("coordinator.end.committed");
         match ended {
             Ok(0) | Err(LedgerError::NotHeld(_)) => Ok(()),

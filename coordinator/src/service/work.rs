@@ -29,7 +29,6 @@ use crate::ledger::{
     self, AskingWorker, Claim, LedgerError, Market, NewWorker, Queued, Role, Who, WorkerRecord,
 };
 use crate::tally_text;
-use crate::wire;
 
 /// At most so many leases are lent to one worker: the two that it needs, and as many again whose answer
 /// may have been lost on its way.
@@ -215,7 +214,7 @@ impl Coordinator {
             && let Err(revoked) = still_stands(&self.batches, caller).await
         {
             // Its token was revoked meanwhile, and maybe before this lease could be found.
-            let ended = self.batches.ends.ask(&lease.campaign, lease.token).await;
+            let ended = self.batches.ends.ask(&lease.campaign, lease.key).await;
             debug!(?ended, "a lease to a revoked token");
             return Err(revoked);
         }
@@ -223,7 +222,7 @@ impl Coordinator {
             Some((campaign, lease)) => {
                 self.lent.add(caller.token());
                 messages::Offer::Lease(messages::Lease {
-                    token: wire::token(lease.token)?,
+                    key: lease.key,
                     cut: campaign.cut,
                     campaign: campaign.campaign,
                     segments: lease.segments.iter().map(|lent| lent.segment).collect(),
@@ -293,7 +292,7 @@ impl Coordinator {
                 debug!(
                     campaign = id,
                     worker = who.worker,
-                    lease = lease.token.sequence,
+                    lease = lease.key.sequence,
                     segments = lease.segments.len(),
                     "lent"
                 );

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use kazoe_common::census::SegmentResult;
 use kazoe_common::census::{Counter, Outcome};
-use kazoe_proto::census::Finished;
 use kazoe_proto::v1::DeliverRequest;
 use kazoe_proto::v1::work_client::WorkClient;
 use kazoe_proto::work::{
@@ -89,17 +89,16 @@ impl Hand {
 
     /// Sends one report under a lease.
     pub async fn say(&mut self, lease: &Lease, report: &Report) -> Result<Option<Notice>, Status> {
-        self.send(lease, deliver_request(&lease.token, report))
-            .await
+        self.send(lease, deliver_request(&lease.key, report)).await
     }
 }
 
 /// The segments of a lease, computed.
-pub fn computed(lease: &Lease) -> Vec<Finished> {
+pub fn computed(lease: &Lease) -> Vec<SegmentResult> {
     let counter = Counter::new(&lease.campaign).unwrap();
     let segments = lease.segments.iter();
     let finished = segments.map(|&segment| {
-        let mut one = Finished {
+        let mut one = SegmentResult {
             segment,
             samples: lease.cut.samples_of(segment),
             tally: kazoe_common::census::Tally::default(),
@@ -118,7 +117,7 @@ pub fn computed(lease: &Lease) -> Vec<Finished> {
 }
 
 /// One count moved, all sums kept.
-pub fn tampered(mut finished: Finished) -> Finished {
+pub fn tampered(mut finished: SegmentResult) -> SegmentResult {
     let cells = &mut finished.tally.cells;
     *cells.get_mut(&(Outcome::Reachable as u32)).unwrap() -= 1;
     *cells.entry(Outcome::Mirrored as u32).or_default() += 1;

@@ -1,7 +1,7 @@
 //! Any interleaving of claims, deliveries and endings, against a model.
 
 use kazoe_coordinator::leasing::{
-    DisputedSegment, Docket, Effect, Millis, Purpose, Stock, choose, judge,
+    DisputedSegment, Effect, Millis, Purpose, SegmentLog, Stock, choose, compare,
 };
 use proptest::prelude::{Just, Strategy, prop_oneof, proptest};
 use proptest::{collection, sample};
@@ -51,7 +51,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// One segment of the model.
 #[derive(Clone, Debug, Default)]
 struct Cell {
-    docket: Docket,
+    segment_log: SegmentLog,
     /// The lease that is to fill it.
     filler: Option<usize>,
     /// The lease that is to resolve it.
@@ -78,9 +78,9 @@ struct Model {
 impl Model {
     fn new() -> Self {
         let cell = Cell {
-            docket: Docket {
+            segment_log: SegmentLog {
                 samples: 10,
-                ..Docket::default()
+                ..SegmentLog::default()
             },
             ..Cell::default()
         };
@@ -106,11 +106,11 @@ impl Model {
             if let Some(lease) = cell.filler {
                 stock.lent.push((segment, self.leases[lease].deadline));
             }
-            if cell.docket.disputed {
+            if cell.segment_log.disputed {
                 stock.disputed.push(DisputedSegment {
                     segment,
                     owners: cell
-                        .docket
+                        .segment_log
                         .earlier
                         .iter()
                         .map(|one| one.owner.clone())
@@ -133,7 +133,7 @@ impl Model {
                 Purpose::Audit => unreachable!("the model has none"),
                 Purpose::Fill => {
                     assert_eq!(
-                        cell.docket.accepted, None,
+                        cell.segment_log.accepted, None,
                         "an accepted segment is not filled"
                     );
                     assert_ne!(cell.filler, Some(lease), "it is lent once");
@@ -141,7 +141,7 @@ impl Model {
                     cell.returned = false;
                 }
                 Purpose::Resolve => {
-                    assert!(cell.docket.disputed);
+                    assert!(cell.segment_log.disputed);
                     cell.resolver = Some(lease);
                 }
             }
@@ -161,25 +161,25 @@ impl Model {
             value,
         );
         let cell = self.cell(segment);
-        let ruling = judge(&cell.docket, &arriving);
-        if ruling.log {
-            cell.docket.earlier.push(arriving);
+        let comparison = compare(&cell.segment_log, &arriving);
+        if comparison.log {
+            cell.segment_log.earlier.push(arriving);
         }
         if cell.resolver == Some(lease) {
             cell.resolver = None;
         }
-        match ruling.effect {
+        match comparison.effect {
             Effect::None => {}
             Effect::Accept => {
-                assert_eq!(cell.docket.accepted, None, "I1");
-                cell.docket.accepted = Some(cell.docket.earlier.len() - 1);
+                assert_eq!(cell.segment_log.accepted, None, "I1");
+                cell.segment_log.accepted = Some(cell.segment_log.earlier.len() - 1);
                 cell.filler = None;
                 cell.returned = false;
             }
-            Effect::Dispute => cell.docket.disputed = true,
+            Effect::Dispute => cell.segment_log.disputed = true,
             Effect::Settle { stands, .. } => {
-                cell.docket.accepted = Some(stands);
-                cell.docket.disputed = false;
+                cell.segment_log.accepted = Some(stands);
+                cell.segment_log.disputed = false;
                 cell.resolver = None;
             }
         }
@@ -201,14 +201,14 @@ impl Model {
     fn check(&self) {
         for (cell, segment) in self.cells.iter().zip(0..) {
             let places = [
-                cell.docket.accepted.is_some(),
+                cell.segment_log.accepted.is_some(),
                 cell.filler.is_some(),
                 cell.returned,
                 segment >= self.frontier,
             ];
             let count = places.into_iter().filter(|&stands| stands).count();
             assert_eq!(count, 1, "segment {segment}: {cell:?}");
-            assert!(!cell.docket.disputed || cell.docket.accepted.is_some());
+            assert!(!cell.segment_log.disputed || cell.segment_log.accepted.is_some());
         }
     }
 }
@@ -243,7 +243,7 @@ proptest! {
             model.check();
         }
         for cell in &model.cells {
-            assert!(cell.docket.accepted.is_some() && !cell.docket.disputed, "{cell:?}");
+            assert!(cell.segment_log.accepted.is_some() && !cell.segment_log.disputed, "{cell:?}");
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What an arriving tally means.
 
-use kazoe_coordinator::leasing::{Docket, Effect, Received, Verdict, judge};
+use kazoe_coordinator::leasing::{Effect, LoggedTally, SegmentLog, compare};
+use kazoe_proto::outcome::DeliveryOutcome;
 
 use crate::{received, tally};
 
-fn docket(earlier: &[(&str, u8)], disputed: bool) -> Docket {
-    Docket {
+fn docket(earlier: &[(&str, u8)], disputed: bool) -> SegmentLog {
+    SegmentLog {
         samples: 10,
         earlier: earlier
             .iter()
@@ -18,47 +19,71 @@ fn docket(earlier: &[(&str, u8)], disputed: bool) -> Docket {
 }
 
 /// What is in the log, whether it is disputed, what arrives, and the answer.
-type Case<'a> = (&'a [(&'a str, u8)], bool, (&'a str, u8), Verdict, Effect);
+type Case<'a> = (
+    &'a [(&'a str, u8)],
+    bool,
+    (&'a str, u8),
+    DeliveryOutcome,
+    Effect,
+);
 
 #[test]
 fn a_tally_is_judged_by_what_is_there() {
     let cases: [Case<'_>; 9] = [
-        (&[], false, ("a", 0), Verdict::Accepted, Effect::Accept),
-        (&[("a", 0)], false, ("a", 0), Verdict::Repeat, Effect::None),
-        (&[("a", 0)], false, ("b", 0), Verdict::Audit, Effect::None),
+        (
+            &[],
+            false,
+            ("a", 0),
+            DeliveryOutcome::Accepted,
+            Effect::Accept,
+        ),
+        (
+            &[("a", 0)],
+            false,
+            ("a", 0),
+            DeliveryOutcome::Repeat,
+            Effect::None,
+        ),
+        (
+            &[("a", 0)],
+            false,
+            ("b", 0),
+            DeliveryOutcome::Audit,
+            Effect::None,
+        ),
         (
             &[("a", 0)],
             false,
             ("a", 1),
-            Verdict::Disputed,
+            DeliveryOutcome::Disputed,
             Effect::Dispute,
         ),
         (
             &[("a", 0)],
             false,
             ("b", 1),
-            Verdict::Disputed,
+            DeliveryOutcome::Disputed,
             Effect::Dispute,
         ),
         (
             &[("a", 0), ("b", 1)],
             true,
             ("c", 2),
-            Verdict::Disputed,
+            DeliveryOutcome::Disputed,
             Effect::None,
         ),
         (
             &[("a", 0), ("b", 1)],
             true,
             ("b", 1),
-            Verdict::Disputed,
+            DeliveryOutcome::Disputed,
             Effect::None,
         ),
         (
             &[("a", 0), ("b", 1)],
             true,
             ("c", 1),
-            Verdict::Disputed,
+            DeliveryOutcome::Disputed,
             Effect::Settle {
                 stands: 1,
                 by_operator: false,
@@ -69,7 +94,7 @@ fn a_tally_is_judged_by_what_is_there() {
             &[("a", 0), ("b", 0)],
             false,
             ("c", 1),
-            Verdict::Disputed,
+            DeliveryOutcome::Disputed,
             Effect::Settle {
                 stands: 0,
                 by_operator: false,
@@ -77,12 +102,12 @@ fn a_tally_is_judged_by_what_is_there() {
         ),
     ];
     for (earlier, disputed, (owner, value), verdict, effect) in cases {
-        let ruling = judge(
+        let comparison = compare(
             &docket(earlier, disputed),
             &received(owner, Some(99), value),
         );
         assert_eq!(
-            (ruling.verdict, ruling.effect, ruling.log),
+            (comparison.verdict, comparison.effect, comparison.log),
             (verdict, effect, true),
             "{earlier:?} {owner} {value}"
         );
@@ -91,14 +116,14 @@ fn a_tally_is_judged_by_what_is_there() {
 
 #[test]
 fn two_against_two_waits_for_the_operator() {
-    let docket = docket(&[("a", 0), ("b", 1), ("c", 0)], true);
-    let even = judge(&docket, &received("d", Some(99), 1));
+    let segment_log = docket(&[("a", 0), ("b", 1), ("c", 0)], true);
+    let even = compare(&segment_log, &received("d", Some(99), 1));
     assert_eq!(even.effect, Effect::None);
-    let operator = Received {
+    let operator = LoggedTally {
         operator: true,
         ..received("op", Some(99), 1)
     };
-    let settled = judge(&docket, &operator);
+    let settled = compare(&segment_log, &operator);
     let by_operator = true;
     assert_eq!(
         settled.effect,
@@ -107,11 +132,11 @@ fn two_against_two_waits_for_the_operator() {
             by_operator
         }
     );
-    let own = Received {
+    let own = LoggedTally {
         tally: tally(7),
         ..operator
     };
-    let settled = judge(&docket, &own);
+    let settled = compare(&segment_log, &own);
     assert_eq!(
         settled.effect,
         Effect::Settle {
@@ -124,26 +149,26 @@ fn two_against_two_waits_for_the_operator() {
 
 #[test]
 fn what_is_sent_again_under_one_token_is_logged_once() {
-    let docket = docket(&[("a", 0), ("b", 1)], false);
-    let same = judge(&docket, &received("a", Some(1), 0));
-    assert_eq!((same.verdict, same.log), (Verdict::Repeat, false));
-    let loser = judge(&docket, &received("b", Some(2), 1));
+    let segment_log = docket(&[("a", 0), ("b", 1)], false);
+    let same = compare(&segment_log, &received("a", Some(1), 0));
+    assert_eq!((same.verdict, same.log), (DeliveryOutcome::Repeat, false));
+    let loser = compare(&segment_log, &received("b", Some(2), 1));
     assert_eq!(
         (loser.verdict, loser.log, loser.effect),
-        (Verdict::Disputed, false, Effect::None)
+        (DeliveryOutcome::Disputed, false, Effect::None)
     );
 }
 
 #[test]
 fn another_number_of_samples_is_stale_and_not_compared() {
-    let docket = docket(&[("a", 0)], false);
-    let stale = Received {
+    let segment_log = docket(&[("a", 0)], false);
+    let stale = LoggedTally {
         samples: 9,
         ..received("b", None, 5)
     };
-    let ruling = judge(&docket, &stale);
+    let comparison = compare(&segment_log, &stale);
     assert_eq!(
-        (ruling.verdict, ruling.effect),
-        (Verdict::Stale, Effect::None)
+        (comparison.verdict, comparison.effect),
+        (DeliveryOutcome::Stale, Effect::None)
     );
 }

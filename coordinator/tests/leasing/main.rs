@@ -7,7 +7,7 @@ mod judging;
 mod lending;
 
 use kazoe_common::census::{Digest, Tally};
-use kazoe_coordinator::leasing::Received;
+use kazoe_coordinator::leasing::LoggedTally;
 
 /// A tally with the value 0 (the true one) or another.
 fn tally(value: u8) -> Tally {
@@ -17,8 +17,8 @@ fn tally(value: u8) -> Tally {
     }
 }
 
-fn received(owner: &str, lease: Option<i64>, value: u8) -> Received {
-    Received {
+fn received(owner: &str, lease: Option<i64>, value: u8) -> LoggedTally {
+    LoggedTally {
         owner: owner.to_owned(),
         operator: false,
         lease,

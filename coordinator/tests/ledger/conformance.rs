@@ -4,11 +4,12 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use kazoe_common::census::SegmentResult;
 use kazoe_common::census::{Cut, Outcome, Segment, TallyError, Witness};
-use kazoe_coordinator::leasing::Verdict;
 use kazoe_coordinator::ledger::{
-    CampaignRecord, Delivery, LedgerError, OwnerShare, SelfTest, Submission, Submitted,
+    CampaignRecord, LedgerError, OwnerShare, SelfTest, Submission, Submitted,
 };
+use kazoe_proto::outcome::DeliveryOutcome;
 
 use crate::made_up::{
     Sound, assert_sound, campaign, delivery, owner, serial, submission, tally, wrong_delivery,
@@ -20,8 +21,8 @@ async fn send(
     campaign: &CampaignRecord,
     name: &str,
     segments: Range<Segment>,
-) -> Vec<Verdict> {
-    let deliveries: Vec<Delivery> = segments
+) -> Vec<DeliveryOutcome> {
+    let deliveries: Vec<SegmentResult> = segments
         .map(|segment| delivery(segment, campaign.cut.samples_of(segment)))
         .collect();
     let verdicts = ledger.import(&campaign.id, &owner(name), &deliveries).await;
@@ -119,7 +120,11 @@ pub(crate) async fn a_campaign_is_counted_from_end_to_end(ledger: impl Sound) {
     for first in (0..1_101).step_by(100) {
         let end = (first + 100).min(1_101);
         let verdicts = send(&ledger, &campaign, "a", first..end).await;
-        assert!(verdicts.iter().all(|&verdict| verdict == Verdict::Accepted));
+        assert!(
+            verdicts
+                .iter()
+                .all(|&verdict| verdict == DeliveryOutcome::Accepted)
+        );
         let snapshot = ledger.snapshot(&campaign.id).await.unwrap();
         assert!(snapshot.revision > revision);
         revision = snapshot.revision;
@@ -213,7 +218,7 @@ pub(crate) async fn more_samples_reuse_every_whole_segment(ledger: impl Sound) {
     let stale = [wrong_delivery(2, 100)];
     for name in ["a", "b"] {
         let verdicts = ledger.import(id, &owner(name), &stale).await;
-        assert_eq!(verdicts.unwrap(), [Verdict::Stale]);
+        assert_eq!(verdicts.unwrap(), [DeliveryOutcome::Stale]);
     }
     assert_sound(&ledger, &record).await;
     send(&ledger, &record, "a", 2..4).await;
@@ -225,7 +230,7 @@ pub(crate) async fn an_import_fills_and_compares(ledger: impl Sound) {
     let (campaign, _) = ledger.submit(&submission(1, 10 * 4096)).await.unwrap();
     let id = &campaign.id;
     send(&ledger, &campaign, "a", 0..1).await;
-    let foreign: Vec<Delivery> = [0, 1, 3, 5, 9]
+    let foreign: Vec<SegmentResult> = [0, 1, 3, 5, 9]
         .into_iter()
         .map(|segment| delivery(segment, 4096))
         .collect();
@@ -234,7 +239,11 @@ pub(crate) async fn an_import_fills_and_compares(ledger: impl Sound) {
         ledger.import(id, &b, &foreign).await.unwrap(),
         ledger.import(id, &b, &foreign).await.unwrap(),
     );
-    let (accepted, audit, repeat) = (Verdict::Accepted, Verdict::Audit, Verdict::Repeat);
+    let (accepted, audit, repeat) = (
+        DeliveryOutcome::Accepted,
+        DeliveryOutcome::Audit,
+        DeliveryOutcome::Repeat,
+    );
     assert_eq!(first, [audit, accepted, accepted, accepted, accepted]);
     assert_eq!(again, [audit, repeat, repeat, repeat, repeat]);
     let log = ledger.log(id, 1).await.unwrap();
@@ -261,13 +270,13 @@ pub(crate) async fn an_impossible_tally_changes_nothing(ledger: impl Sound) {
     let (campaign, _) = ledger.submit(&submission(1, 3 * 4096 + 5)).await.unwrap();
     let before = ledger.snapshot(&campaign.id).await.unwrap();
     let good = delivery(0, 4096);
-    let with = |change: fn(&mut Delivery)| {
+    let with = |change: fn(&mut SegmentResult)| {
         let mut bad = delivery(1, 4096);
         change(&mut bad);
         [good.clone(), bad]
     };
     let who = owner("a");
-    let refused = async |sent: [Delivery; 2]| {
+    let refused = async |sent: [SegmentResult; 2]| {
         let refused = ledger.import(&campaign.id, &who, &sent).await;
         refused.unwrap_err()
     };
@@ -343,20 +352,23 @@ pub(crate) async fn an_impossible_tally_changes_nothing(ledger: impl Sound) {
 /// Of the segments that count, and of no others; it changes nothing else.
 pub(crate) async fn cpu_time_is_kept_beside_a_tally(ledger: impl Sound) {
     let (campaign, _) = ledger.submit(&submission(1, 4 * 4096)).await.unwrap();
-    let took = |segment, millis| Delivery {
+    let took = |segment, millis| SegmentResult {
         cpu: Some(Duration::from_millis(millis)),
         ..delivery(segment, 4096)
     };
-    let import = async |name: &str, deliveries: &[Delivery]| {
+    let import = async |name: &str, deliveries: &[SegmentResult]| {
         let who = owner(name);
         ledger.import(&campaign.id, &who, deliveries).await.unwrap()
     };
     import("a", &[took(0, 1_400), took(1, 1_300)]).await;
     // The same tally is a repeat, and another owner's an audit, however long they took.
     let verdicts = import("a", &[took(0, 90_000)]).await;
-    assert_eq!(verdicts, [Verdict::Repeat]);
+    assert_eq!(verdicts, [DeliveryOutcome::Repeat]);
     let verdicts = import("b", &[took(1, 90_000), took(2, 0)]).await;
-    assert_eq!(verdicts, [Verdict::Audit, Verdict::Accepted]);
+    assert_eq!(
+        verdicts,
+        [DeliveryOutcome::Audit, DeliveryOutcome::Accepted]
+    );
     let owners = ledger.owners(&campaign.id).await.unwrap();
     let times = owners.iter().map(|one| (one.core_seconds, one.estimated));
     assert_eq!(times.collect::<Vec<_>>(), [(Some(3), 0), (Some(0), 0)]);

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use kazoe_coordinator::leasing::Verdict;
 use kazoe_coordinator::ledger::{
-    Heartbeat, Lease, Ledger, LedgerError, NewWorker, Pace, PostgresLedger, Token, Who,
+    Heartbeat, Lease, Ledger, LedgerError, NewWorker, Pace, PostgresLedger, Who,
 };
+use kazoe_proto::lease_key::LeaseKey;
+use kazoe_proto::outcome::DeliveryOutcome;
 use tokio::task::JoinSet;
 
 use crate::made_up::{assert_lawful, assert_sound, deliveries, delivery, owner, submission};
@@ -75,7 +76,7 @@ async fn a_crowd_gets_every_segment_once_and_each_its_own_answer() {
     let (campaign, _) = ledger.submit(&submission(1, samples)).await.unwrap();
     let id = &campaign.id;
     let leases = claim_all(&ledger, id, 3).await;
-    let tokens: BTreeSet<i64> = leases.iter().map(|lease| lease.token.sequence).collect();
+    let tokens: BTreeSet<i64> = leases.iter().map(|lease| lease.key.sequence).collect();
     let segments = leases.iter().flat_map(|lease| &lease.segments);
     let segments: BTreeSet<u64> = segments.map(|lent| lent.segment).collect();
     assert_eq!((tokens.len(), segments.len()), (60, 180));
@@ -94,7 +95,7 @@ async fn a_crowd_gets_every_segment_once_and_each_its_own_answer() {
                 5 => tallies[1].tally.cells.clear(),
                 _ => {}
             }
-            let mut token = lease.token;
+            let mut token = lease.key;
             token.secret[0] ^= u8::from(number % 10 == 7);
             ledger.deliver_one(token, &tallies).await
         }
@@ -104,7 +105,7 @@ async fn a_crowd_gets_every_segment_once_and_each_its_own_answer() {
             3 => assert!(matches!(verdict, Err(LedgerError::NotLent(100_000)))),
             5 => assert!(matches!(verdict, Err(LedgerError::Tally { .. }))),
             7 => assert!(matches!(verdict, Err(LedgerError::NotHeld(_)))),
-            _ => assert_eq!(verdict.unwrap(), [Verdict::Accepted; 3]),
+            _ => assert_eq!(verdict.unwrap(), [DeliveryOutcome::Accepted; 3]),
         }
     }
     let snapshot = assert_lawful(&ledger, &campaign).await;
@@ -119,8 +120,8 @@ async fn a_crowd_gets_every_segment_once_and_each_its_own_answer() {
         async move {
             let tallies = deliveries(&lease);
             let (one, other) = tokio::join!(
-                ledger.deliver_one(lease.token, &tallies),
-                ledger.deliver_one(lease.token, &tallies)
+                ledger.deliver_one(lease.key, &tallies),
+                ledger.deliver_one(lease.key, &tallies)
             );
             [one.unwrap(), other.unwrap()].concat()
         }
@@ -128,20 +129,17 @@ async fn a_crowd_gets_every_segment_once_and_each_its_own_answer() {
     for verdicts in again.await {
         let filled = verdicts
             .iter()
-            .filter(|&&one| one == Verdict::Accepted)
+            .filter(|&&one| one == DeliveryOutcome::Accepted)
             .count();
         assert!([0, 3].contains(&filled), "{verdicts:?}");
         assert!(
             verdicts
                 .iter()
-                .all(|one| [Verdict::Accepted, Verdict::Repeat].contains(one))
+                .all(|one| [DeliveryOutcome::Accepted, DeliveryOutcome::Repeat].contains(one))
         );
     }
     let ended = all_at_once(|number| {
-        let (ledger, token) = (
-            ledger.clone(),
-            leases[usize::try_from(number).unwrap()].token,
-        );
+        let (ledger, token) = (ledger.clone(), leases[usize::try_from(number).unwrap()].key);
         async move { ledger.end_one(token).await }
     });
     assert!(
@@ -170,10 +168,10 @@ async fn what_a_crowd_gives_back_waits_for_the_next() {
         );
         async move {
             ledger
-                .deliver_one(lease.token, &deliveries(&lease)[..1])
+                .deliver_one(lease.key, &deliveries(&lease)[..1])
                 .await
                 .unwrap();
-            ledger.end_one(lease.token).await.unwrap()
+            ledger.end_one(lease.key).await.unwrap()
         }
     });
     assert_eq!(returned.await, [1; 60]);
@@ -184,7 +182,7 @@ async fn what_a_crowd_gives_back_waits_for_the_next() {
     );
     for lease in claim_all(&ledger, &campaign.id, 3).await {
         ledger
-            .deliver_one(lease.token, &deliveries(&lease))
+            .deliver_one(lease.key, &deliveries(&lease))
             .await
             .unwrap();
     }
@@ -209,7 +207,7 @@ async fn a_heartbeat_tells_how_the_lease_stands() {
                 leases[usize::try_from(number).unwrap()].clone(),
             );
             async move {
-                let mut token: Token = lease.token;
+                let mut token: LeaseKey = lease.key;
                 token.secret[0] = token.secret[0].wrapping_add(shift);
                 ledger
                     .beat_one(token, &format!("w-{number}"), LONG)
@@ -221,7 +219,7 @@ async fn a_heartbeat_tells_how_the_lease_stands() {
     };
     assert_eq!(beat(0).await, [Heartbeat::Extended; 60]);
     assert_eq!(beat(1).await, [Heartbeat::NotHeld; 60], "another's token");
-    ledger.end_one(leases[4].token).await.unwrap();
+    ledger.end_one(leases[4].key).await.unwrap();
     ledger.drain_worker("w-5", "op", 60_000).await.unwrap();
     let beats = beat(0).await;
     assert_eq!(

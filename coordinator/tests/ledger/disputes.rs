@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use kazoe_common::census::{Digest, Outcome};
-use kazoe_coordinator::leasing::{Purpose, Verdict};
+use kazoe_coordinator::leasing::Purpose;
 use kazoe_coordinator::ledger::{Ledger, OwnerShare};
+use kazoe_proto::outcome::DeliveryOutcome;
 
 use crate::made_up::{
     assert_sound, deliveries, delivery, operator, owner, serial, submission, wrong_delivery,
@@ -28,14 +29,14 @@ async fn a_difference_is_disputed_until_two_owners_agree() {
         .unwrap();
     let mut sent = deliveries(&lease);
     sent[1] = wrong_delivery(1, 4096);
-    ledger.deliver_one(lease.token, &sent).await.unwrap();
+    ledger.deliver_one(lease.key, &sent).await.unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
 
     // Another owner says otherwise: the digest is the same, the counts are not.
     let true_one = [delivery(1, 4096)];
     assert_eq!(true_one[0].tally.digest, sent[1].tally.digest);
     let verdicts = ledger.import(id, &owner("b"), &true_one).await.unwrap();
-    assert_eq!(verdicts, [Verdict::Disputed]);
+    assert_eq!(verdicts, [DeliveryOutcome::Disputed]);
     let snapshot = ledger.snapshot(id).await.unwrap();
     assert_eq!((snapshot.counts.accepted, snapshot.counts.disputed), (2, 1));
     assert_eq!(
@@ -72,15 +73,15 @@ async fn a_difference_is_disputed_until_two_owners_agree() {
             .is_none()
     );
     assert_sound(&ledger, &campaign).await;
-    ledger.end_one(lease.token).await.unwrap();
+    ledger.end_one(lease.key).await.unwrap();
     let lease = ledger
         .claim_one(id, &owner("d"), 5, LONG)
         .await
         .unwrap()
         .unwrap();
     assert_eq!(
-        ledger.deliver_one(lease.token, &true_one).await.unwrap(),
-        [Verdict::Disputed]
+        ledger.deliver_one(lease.key, &true_one).await.unwrap(),
+        [DeliveryOutcome::Disputed]
     );
     let snapshot = ledger.snapshot(id).await.unwrap();
     assert!(snapshot.is_complete());
@@ -104,7 +105,7 @@ async fn a_difference_is_disputed_until_two_owners_agree() {
     let again = ledger
         .import(id, &owner("a"), &[wrong_delivery(1, 4096)])
         .await;
-    assert_eq!(again.unwrap(), [Verdict::Disputed]);
+    assert_eq!(again.unwrap(), [DeliveryOutcome::Disputed]);
     assert_sound(&ledger, &campaign).await;
 }
 
@@ -130,7 +131,7 @@ async fn the_operator_settles_alone() {
         .unwrap();
     assert_eq!(lease.segments[0].purpose, Purpose::Resolve);
     ledger
-        .deliver_one(lease.token, &deliveries(&lease))
+        .deliver_one(lease.key, &deliveries(&lease))
         .await
         .unwrap();
     assert_sound(&ledger, &campaign).await;

@@ -4,10 +4,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use kazoe_coordinator::leasing::Verdict;
-use kazoe_coordinator::ledger::{
-    Counts, Delivery, Ledger, LedgerError, LocalStore, OpenError, StorageFault,
-};
+use kazoe_common::census::SegmentResult;
+use kazoe_coordinator::ledger::{Counts, Ledger, LedgerError, LocalStore, OpenError, StorageFault};
+use kazoe_proto::outcome::DeliveryOutcome;
 use sqlx::{Connection, SqliteConnection};
 
 use crate::local_store::{fresh, missing};
@@ -29,7 +28,7 @@ async fn refusal(path: &Path) -> OpenError {
 async fn a_written_file(path: &Path) {
     let ledger = LocalStore::open(path).await.unwrap();
     let (campaign, _) = ledger.submit(&submission(1, 200 * 4096)).await.unwrap();
-    let all: Vec<Delivery> = (0..150).map(|segment| delivery(segment, 4096)).collect();
+    let all: Vec<SegmentResult> = (0..150).map(|segment| delivery(segment, 4096)).collect();
     ledger
         .import(&campaign.id, &owner("a"), &all)
         .await
@@ -290,10 +289,13 @@ async fn the_first_release_s_file_is_read_and_goes_on() {
     let entries: Vec<_> = entries.collect();
     assert_eq!(
         entries,
-        [("b", Verdict::Accepted), ("c", Verdict::Disputed)]
+        [
+            ("b", DeliveryOutcome::Accepted),
+            ("c", DeliveryOutcome::Disputed)
+        ]
     );
 
-    let rest: Vec<Delivery> = (2..8).map(|segment| delivery(segment, 4096)).collect();
+    let rest: Vec<SegmentResult> = (2..8).map(|segment| delivery(segment, 4096)).collect();
     ledger.import(id, &operator(), &rest).await.unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
     assert_sound(&ledger, campaign).await;
@@ -365,7 +367,7 @@ async fn what_was_acknowledged_survives_kill_9() {
     let ledger = LocalStore::open(&path).await.unwrap();
     let id = &campaign.id;
     let missing = ledger.missing(id).await.unwrap().into_iter().flatten();
-    let rest: Vec<Delivery> = missing.map(|segment| delivery(segment, 4096)).collect();
+    let rest: Vec<SegmentResult> = missing.map(|segment| delivery(segment, 4096)).collect();
     ledger.import(id, &owner("a"), &rest).await.unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
     assert_sound(&ledger, &campaign).await;

@@ -110,7 +110,7 @@ async fn take(
             } else {
                 delivery(lent.segment, lent.samples)
             };
-            ledger.deliver_one(lease.token, &[sent]).await.unwrap();
+            ledger.deliver_one(lease.key, &[sent]).await.unwrap();
         }
         Step::Import {
             owner: name,
@@ -136,7 +136,7 @@ async fn take(
             let Some(lease) = leases.get(lease) else {
                 return;
             };
-            match ledger.end_one(lease.token).await {
+            match ledger.end_one(lease.key).await {
                 Ok(_) | Err(LedgerError::NotHeld(_)) => {}
                 Err(other) => panic!("{other}"),
             }
@@ -187,10 +187,10 @@ async fn claim_all(ledger: &PostgresLedger, id: &str) {
     let all = Duration::from_secs(60);
     while let Some(lease) = ledger.claim_one(id, &operator(), 100, all).await.unwrap() {
         ledger
-            .deliver_one(lease.token, &deliveries(&lease))
+            .deliver_one(lease.key, &deliveries(&lease))
             .await
             .unwrap();
-        ledger.end_one(lease.token).await.unwrap();
+        ledger.end_one(lease.key).await.unwrap();
     }
 }
 

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use kazoe_common::census::Outcome;
-use kazoe_coordinator::leasing::Verdict;
-use kazoe_coordinator::ledger::{Delivery, Ledger, LedgerError, Submitted, Token};
+use kazoe_common::census::SegmentResult;
+use kazoe_coordinator::ledger::{Ledger, LedgerError, Submitted};
+use kazoe_proto::lease_key::LeaseKey;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 use crate::made_up::{
     assert_sound, deliveries, delivery, owner, serial, submission, wrong_delivery,
@@ -32,7 +34,7 @@ async fn what_is_given_back_is_lent_first() {
             .unwrap()
             .unwrap();
         let lent: Vec<u64> = lease.segments.iter().map(|lent| lent.segment).collect();
-        (lease.token, lent)
+        (lease.key, lent)
     };
     let (first, lent) = segments(3, LONG).await;
     assert_eq!(lent, [0, 1, 2]);
@@ -71,7 +73,7 @@ async fn what_is_given_back_is_lent_first() {
     for number in [17, 1, 1, 1] {
         let (token, lent) = segments(100, LONG).await;
         assert_eq!(lent.len(), number, "{lent:?}");
-        let all: Vec<Delivery> = lent
+        let all: Vec<SegmentResult> = lent
             .iter()
             .map(|&segment| delivery(segment, 4096))
             .collect();
@@ -97,7 +99,7 @@ async fn a_token_ends_and_extends_its_own_lease_only() {
         .unwrap()
         .unwrap();
     // Nobody took its segment yet: it may go on.
-    let deadline = async |token: Token| {
+    let deadline = async |token: LeaseKey| {
         let sql = "SELECT deadline FROM leases WHERE sequence = $1";
         let deadline = sqlx::query_scalar::<_, i64>(sql).bind(token.sequence);
         deadline
@@ -105,19 +107,19 @@ async fn a_token_ends_and_extends_its_own_lease_only() {
             .await
             .unwrap()
     };
-    ledger.extend(stale.token, NONE).await.unwrap();
-    assert!(deadline(stale.token).await >= stale.deadline);
+    ledger.extend(stale.key, NONE).await.unwrap();
+    assert!(deadline(stale.key).await >= stale.deadline);
     let fresh = ledger
         .claim_one(&campaign.id, &owner("b"), 1, LONG)
         .await
         .unwrap()
         .unwrap();
     assert_eq!(fresh.segments, stale.segments);
-    let forged = Token {
+    let forged = LeaseKey {
         secret: [0; 8],
-        ..fresh.token
+        ..fresh.key
     };
-    for token in [stale.token, forged] {
+    for token in [stale.key, forged] {
         assert!(matches!(
             ledger.extend(token, LONG).await,
             Err(LedgerError::NotHeld(_))
@@ -131,20 +133,20 @@ async fn a_token_ends_and_extends_its_own_lease_only() {
         ledger.deliver_one(forged, &[delivery(0, 4096)]).await,
         Err(LedgerError::NotHeld(_))
     ));
-    ledger.extend(fresh.token, LONG).await.unwrap();
-    assert!(deadline(fresh.token).await >= fresh.deadline);
+    ledger.extend(fresh.key, LONG).await.unwrap();
+    assert!(deadline(fresh.key).await >= fresh.deadline);
 
     // A tally under the expired token still fills the empty segment; the later one is an audit.
     let sent = [delivery(0, 4096)];
     assert_eq!(
-        ledger.deliver_one(stale.token, &sent).await.unwrap(),
-        [Verdict::Accepted]
+        ledger.deliver_one(stale.key, &sent).await.unwrap(),
+        [DeliveryOutcome::Accepted]
     );
     assert_eq!(
-        ledger.deliver_one(fresh.token, &sent).await.unwrap(),
-        [Verdict::Audit]
+        ledger.deliver_one(fresh.key, &sent).await.unwrap(),
+        [DeliveryOutcome::Audit]
     );
-    assert_eq!(ledger.end_one(fresh.token).await.unwrap(), 0);
+    assert_eq!(ledger.end_one(fresh.key).await.unwrap(), 0);
     assert_eq!(ledger.snapshot(&campaign.id).await.unwrap().audited, 1);
     assert_sound(&ledger, &campaign).await;
 }
@@ -183,7 +185,7 @@ async fn set_aside_counts_as_undecided() {
         .unwrap();
     assert_eq!(lease.segments.len(), 599);
     ledger
-        .deliver_one(lease.token, &deliveries(&lease))
+        .deliver_one(lease.key, &deliveries(&lease))
         .await
         .unwrap();
     assert!(
@@ -216,7 +218,7 @@ async fn set_aside_counts_as_undecided() {
         .unwrap();
     assert_eq!(lease.segments.len(), 2);
     ledger
-        .deliver_one(lease.token, &deliveries(&lease))
+        .deliver_one(lease.key, &deliveries(&lease))
         .await
         .unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
@@ -245,7 +247,7 @@ async fn a_dead_worker_s_leases_go_back_at_once() {
             .await
             .unwrap()
             .unwrap();
-        tokens.push(lease.token);
+        tokens.push(lease.key);
     }
     ledger
         .deliver_one(tokens[0], &[delivery(1, 4096)])
@@ -265,7 +267,7 @@ async fn a_dead_worker_s_leases_go_back_at_once() {
             .deliver_one(tokens[0], &[delivery(0, 4096)])
             .await
             .unwrap(),
-        [Verdict::Accepted]
+        [DeliveryOutcome::Accepted]
     );
     assert_sound(&ledger, &campaign).await;
 }
@@ -284,7 +286,7 @@ async fn a_segment_that_kills_its_workers_is_set_aside() {
             .unwrap();
         let lease = lease?;
         let segments = lease.segments.iter().map(|lent| lent.segment);
-        Some((lease.token, segments.collect::<Vec<u64>>()))
+        Some((lease.key, segments.collect::<Vec<u64>>()))
     };
     // The first loss, among others; then each alone. The same worker again and again proves nothing.
     assert_eq!(lent("a", 2, NONE).await.unwrap().1, [0, 1]);
@@ -305,7 +307,7 @@ async fn a_segment_that_kills_its_workers_is_set_aside() {
     ledger.extend(held, NONE).await.unwrap();
     let (rest, segments) = lent("d", 9, LONG).await.unwrap();
     assert_eq!(segments, [2, 3, 4, 5]);
-    let all: Vec<Delivery> = (2..6).map(|segment| delivery(segment, 4096)).collect();
+    let all: Vec<SegmentResult> = (2..6).map(|segment| delivery(segment, 4096)).collect();
     ledger.deliver_one(rest, &all).await.unwrap();
     assert!(lent("d", 9, LONG).await.is_none());
     let snapshot = ledger.snapshot(id).await.unwrap();
@@ -350,7 +352,7 @@ async fn one_tally_sent_often_counts_once() {
             .unwrap()
             .unwrap();
         assert_eq!(lease.segments[0].segment, 0);
-        tokens.push(lease.token);
+        tokens.push(lease.key);
     }
     for round in 0..3 {
         for (place, &token) in tokens.iter().enumerate() {
@@ -359,16 +361,16 @@ async fn one_tally_sent_often_counts_once() {
                 .await
                 .unwrap();
             let first = if round == 0 && place == 0 {
-                Verdict::Accepted
+                DeliveryOutcome::Accepted
             } else {
-                Verdict::Repeat
+                DeliveryOutcome::Repeat
             };
-            assert_eq!(verdicts, [first, Verdict::Repeat]);
+            assert_eq!(verdicts, [first, DeliveryOutcome::Repeat]);
         }
     }
     let log = ledger.log(&campaign.id, 0).await.unwrap();
-    let verdicts: Vec<Verdict> = log.iter().map(|entry| entry.verdict).collect();
-    let (a, r) = (Verdict::Accepted, Verdict::Repeat);
+    let verdicts: Vec<DeliveryOutcome> = log.iter().map(|entry| entry.verdict).collect();
+    let (a, r) = (DeliveryOutcome::Accepted, DeliveryOutcome::Repeat);
     assert_eq!(verdicts, [a, r, r, r], "once per token");
     let snapshot = ledger.snapshot(&campaign.id).await.unwrap();
     assert_eq!(snapshot.prefix, serial(&campaign.cut, 1));
@@ -392,12 +394,12 @@ async fn an_extension_recalls_the_cut_segment_from_its_lease() {
     assert_sound(&ledger, &record).await;
     assert_eq!(
         ledger
-            .deliver_one(lease.token, &deliveries(&lease))
+            .deliver_one(lease.key, &deliveries(&lease))
             .await
             .unwrap(),
-        [Verdict::Accepted, Verdict::Stale]
+        [DeliveryOutcome::Accepted, DeliveryOutcome::Stale]
     );
-    assert_eq!(ledger.end_one(lease.token).await.unwrap(), 0);
+    assert_eq!(ledger.end_one(lease.key).await.unwrap(), 0);
     let lease = ledger
         .claim_one(id, &owner("a"), 9, LONG)
         .await
@@ -406,7 +408,7 @@ async fn an_extension_recalls_the_cut_segment_from_its_lease() {
     assert_eq!(lease.segments.len(), 1);
     assert_eq!(lease.segments[0].samples, 4096);
     ledger
-        .deliver_one(lease.token, &deliveries(&lease))
+        .deliver_one(lease.key, &deliveries(&lease))
         .await
         .unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
@@ -427,7 +429,7 @@ async fn a_delivery_of_the_cut_segment_is_stale_after_an_extension() {
         .unwrap();
     assert_eq!(lease.segments[2].samples, 100);
     ledger
-        .deliver_one(lease.token, &deliveries(&lease))
+        .deliver_one(lease.key, &deliveries(&lease))
         .await
         .unwrap();
     let (record, how) = ledger.submit(&submission(1, 4 * 4096)).await.unwrap();
@@ -447,17 +449,17 @@ async fn a_delivery_of_the_cut_segment_is_stale_after_an_extension() {
     // The old tally is stale now, whoever sends it, and is not compared.
     assert_eq!(
         ledger
-            .deliver_one(lease.token, &[delivery(2, 100)])
+            .deliver_one(lease.key, &[delivery(2, 100)])
             .await
             .unwrap(),
-        [Verdict::Repeat].map(|_| Verdict::Stale)
+        [DeliveryOutcome::Repeat].map(|_| DeliveryOutcome::Stale)
     );
     assert_eq!(
         ledger
             .import(id, &owner("b"), &[wrong_delivery(2, 100)])
             .await
             .unwrap(),
-        [Verdict::Stale]
+        [DeliveryOutcome::Stale]
     );
     assert_sound(&ledger, &record).await;
     let lease = ledger
@@ -474,7 +476,7 @@ async fn a_delivery_of_the_cut_segment_is_stale_after_an_extension() {
         [2, 3]
     );
     ledger
-        .deliver_one(lease.token, &deliveries(&lease))
+        .deliver_one(lease.key, &deliveries(&lease))
         .await
         .unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
@@ -494,10 +496,10 @@ async fn a_lease_skips_what_an_import_filled() {
         .unwrap()
         .unwrap();
     ledger
-        .deliver_one(lease.token, &[delivery(0, 4096)])
+        .deliver_one(lease.key, &[delivery(0, 4096)])
         .await
         .unwrap();
-    let foreign: Vec<Delivery> = [0, 1, 3, 5, 9]
+    let foreign: Vec<SegmentResult> = [0, 1, 3, 5, 9]
         .into_iter()
         .map(|segment| delivery(segment, 4096))
         .collect();
@@ -506,13 +508,17 @@ async fn a_lease_skips_what_an_import_filled() {
         ledger.import(id, &b, &foreign).await.unwrap(),
         ledger.import(id, &b, &foreign).await.unwrap(),
     );
-    let (accepted, audit, repeat) = (Verdict::Accepted, Verdict::Audit, Verdict::Repeat);
+    let (accepted, audit, repeat) = (
+        DeliveryOutcome::Accepted,
+        DeliveryOutcome::Audit,
+        DeliveryOutcome::Repeat,
+    );
     assert_eq!(first, [audit, accepted, accepted, accepted, accepted]);
     assert_eq!(again, [audit, repeat, repeat, repeat, repeat]);
     assert_eq!(ledger.log(id, 1).await.unwrap().len(), 1, "logged once");
     assert_sound(&ledger, &campaign).await;
     // What the lease still lends is segment 2; the frontier skips what is there already.
-    assert_eq!(ledger.end_one(lease.token).await.unwrap(), 1);
+    assert_eq!(ledger.end_one(lease.key).await.unwrap(), 1);
     let lease = ledger
         .claim_one(id, &owner("a"), 9, LONG)
         .await
@@ -527,7 +533,7 @@ async fn a_lease_skips_what_an_import_filled() {
         [2, 4, 6, 7, 8]
     );
     ledger
-        .deliver_one(lease.token, &deliveries(&lease))
+        .deliver_one(lease.key, &deliveries(&lease))
         .await
         .unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
@@ -542,7 +548,7 @@ async fn a_delivery_of_a_segment_outside_its_lease_changes_nothing() {
     let (campaign, _) = ledger.submit(&submission(1, 3 * 4096 + 5)).await.unwrap();
     let id = &campaign.id;
     let lease = ledger.claim_one(id, &owner("a"), 2, LONG).await.unwrap();
-    let token = lease.unwrap().token;
+    let token = lease.unwrap().key;
     let before = ledger.snapshot(id).await.unwrap();
     let mut impossible = delivery(1, 4096);
     impossible.tally.depths.clear();

@@ -124,7 +124,7 @@ async fn a_crowd_costs_no_more_among_thousands_of_leases() {
     assert_cheap("a claim", claimed.await);
     let beaten = cost(&database, async |ledger| {
         all_at_once(|place| {
-            let (ledger, token) = (ledger.clone(), leases[number(place)].token);
+            let (ledger, token) = (ledger.clone(), leases[number(place)].key);
             async move {
                 let worker = worker(place).worker;
                 ledger.beat_one(token, &worker, LONG).await.unwrap();
@@ -138,7 +138,7 @@ async fn a_crowd_costs_no_more_among_thousands_of_leases() {
         all_at_once(|place| {
             let (ledger, lease) = (ledger.clone(), leases[number(place)].clone());
             async move {
-                let taken = ledger.deliver_one(lease.token, &deliveries(&lease)).await;
+                let taken = ledger.deliver_one(lease.key, &deliveries(&lease)).await;
                 assert_eq!(taken.unwrap().len(), 1);
             }
         })
@@ -148,7 +148,7 @@ async fn a_crowd_costs_no_more_among_thousands_of_leases() {
     assert_cheap("a tally", delivered.await);
     let ended = cost(&database, async |ledger| {
         all_at_once(|place| {
-            let (ledger, token) = (ledger.clone(), leases[number(place)].token);
+            let (ledger, token) = (ledger.clone(), leases[number(place)].key);
             async move { assert_eq!(ledger.end_one(token).await.unwrap(), 0) }
         })
         .await;

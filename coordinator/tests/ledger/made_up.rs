@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use kazoe_common::census::SegmentResult;
 use kazoe_common::census::{Campaign, Cut, Digest, Outcome, Segment, Tally, Witness};
 use kazoe_common::game::Variant;
 use kazoe_coordinator::ledger::{
-    CampaignRecord, Delivery, Lease, Ledger, LocalStore, PostgresLedger, Prefix, SelfTest, Service,
-    Snapshot, Submission, Who,
+    CampaignRecord, Lease, Ledger, LocalStore, PostgresLedger, Prefix, SelfTest, Service, Snapshot,
+    Submission, Who,
 };
 
 /// Segments of one block.
@@ -79,9 +80,9 @@ pub(crate) fn wrong_tally(segment: Segment, samples: u64) -> Tally {
     tally
 }
 
-pub(crate) fn delivery(segment: Segment, samples: u64) -> Delivery {
+pub(crate) fn delivery(segment: Segment, samples: u64) -> SegmentResult {
     let first = segment * BLOCKS * 4096;
-    Delivery {
+    SegmentResult {
         segment,
         samples,
         tally: tally(segment, samples),
@@ -100,14 +101,14 @@ pub(crate) fn delivery(segment: Segment, samples: u64) -> Delivery {
     }
 }
 
-pub(crate) fn wrong_delivery(segment: Segment, samples: u64) -> Delivery {
-    Delivery {
+pub(crate) fn wrong_delivery(segment: Segment, samples: u64) -> SegmentResult {
+    SegmentResult {
         tally: wrong_tally(segment, samples),
         ..delivery(segment, samples)
     }
 }
 
-pub(crate) fn deliveries(lease: &Lease) -> Vec<Delivery> {
+pub(crate) fn deliveries(lease: &Lease) -> Vec<SegmentResult> {
     lease
         .segments
         .iter()

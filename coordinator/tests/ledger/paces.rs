@@ -42,7 +42,7 @@ async fn a_complete_campaign_is_not_cancelled() {
     {
         assert!(!ledger.is_complete(&campaign.id).await.unwrap());
         ledger
-            .deliver_one(lease.token, &deliveries(&lease))
+            .deliver_one(lease.key, &deliveries(&lease))
             .await
             .unwrap();
     }
@@ -94,10 +94,10 @@ async fn what_is_disputed_or_set_aside_is_not_complete() {
     let id = &campaign.id;
     let lease = rest(&ledger, &campaign).await;
     ledger
-        .deliver_one(lease.token, &deliveries(&lease))
+        .deliver_one(lease.key, &deliveries(&lease))
         .await
         .unwrap();
-    ledger.end_one(lease.token).await.unwrap();
+    ledger.end_one(lease.key).await.unwrap();
     ledger
         .import(id, &owner("b"), &[wrong_delivery(1, 4096)])
         .await
@@ -132,7 +132,7 @@ async fn cancelling_and_completing_at_once_has_one_order() {
             let campaign = campaign.clone();
             async move { set(&cancelling, &campaign, Pace::Cancelled).await }
         });
-        ledger.deliver_one(lease.token, &tallies).await.unwrap();
+        ledger.deliver_one(lease.key, &tallies).await.unwrap();
         let pace = match cancelled.await.unwrap() {
             Ok(pace) => {
                 assert_eq!(pace, Pace::Cancelled);

@@ -109,10 +109,10 @@ async fn a_pooler_that_keeps_sessions_serves() {
     let lease = ledger.claim_one(&campaign.id, &owner("a"), 4, LONG).await;
     let lease = lease.unwrap().unwrap();
     ledger
-        .deliver_one(lease.token, &deliveries(&lease))
+        .deliver_one(lease.key, &deliveries(&lease))
         .await
         .unwrap();
-    ledger.end_one(lease.token).await.unwrap();
+    ledger.end_one(lease.key).await.unwrap();
     assert!(ledger.snapshot(&campaign.id).await.unwrap().is_complete());
     assert_sound(&ledger, &campaign).await;
 

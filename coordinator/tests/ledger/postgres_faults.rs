@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kazoe_coordinator::leasing::Verdict;
 use kazoe_coordinator::ledger::{
     CampaignRecord, ConnectError, Ledger, LedgerError, PostgresLedger, StorageFault, Submitted,
 };
+use kazoe_proto::outcome::DeliveryOutcome;
 use sqlx::PgConnection;
 
 use crate::made_up::{assert_sound, deliveries, delivery, owner, submission, tally};
@@ -22,16 +22,19 @@ const LONG: Duration = Duration::from_secs(3600);
 async fn work(ledger: Arc<PostgresLedger>, campaign: CampaignRecord, name: String) {
     let who = owner(&name);
     while let Some(lease) = ledger.claim_one(&campaign.id, &who, 3, LONG).await.unwrap() {
-        ledger.extend(lease.token, LONG).await.unwrap();
+        ledger.extend(lease.key, LONG).await.unwrap();
         // The last one is given back.
         let kept = lease.segments.len().min(2);
         for delivery in &deliveries(&lease)[..kept] {
             let sent = std::slice::from_ref(delivery);
-            let verdicts = ledger.deliver_one(lease.token, sent).await.unwrap();
+            let verdicts = ledger.deliver_one(lease.key, sent).await.unwrap();
             // Sent again after a lost connection it is a repeat; nobody else has the segment.
-            assert!(matches!(verdicts[0], Verdict::Accepted | Verdict::Repeat));
+            assert!(matches!(
+                verdicts[0],
+                DeliveryOutcome::Accepted | DeliveryOutcome::Repeat
+            ));
         }
-        let returned = ledger.end_one(lease.token).await.unwrap();
+        let returned = ledger.end_one(lease.key).await.unwrap();
         assert_eq!(
             returned,
             u64::try_from(lease.segments.len() - kept).unwrap()
@@ -126,7 +129,7 @@ async fn all_claim_the_same_expired_segments_and_each_is_lent_to_one() {
     assert_eq!(lent.len(), 24);
     assert_eq!(lent.into_iter().collect::<BTreeSet<_>>().len(), 24);
     assert!(matches!(
-        ledger.end_one(gone.token).await,
+        ledger.end_one(gone.key).await,
         Err(LedgerError::NotHeld(_))
     ));
     assert_sound(&*ledger, &campaign).await;
@@ -219,22 +222,22 @@ async fn each_operation_once(loss: Loss) {
     assert_eq!(lent, [0, 1, 2, 3]);
     assert_eq!(ledger.snapshot(id).await.unwrap().counts.leased, 4);
     lost();
-    ledger.extend(lease.token, LONG).await.unwrap();
+    ledger.extend(lease.key, LONG).await.unwrap();
     lost();
     let sent = [delivery(0, 4096), delivery(1, 4096)];
-    let verdicts = ledger.deliver_one(lease.token, &sent).await.unwrap();
-    let expected = happened(Verdict::Accepted, Verdict::Repeat);
+    let verdicts = ledger.deliver_one(lease.key, &sent).await.unwrap();
+    let expected = happened(DeliveryOutcome::Accepted, DeliveryOutcome::Repeat);
     assert_eq!(verdicts, [expected; 2]);
     assert_eq!(ledger.log(id, 0).await.unwrap().len(), 1);
     lost();
-    assert_eq!(ledger.end_one(lease.token).await.unwrap(), 2);
+    assert_eq!(ledger.end_one(lease.key).await.unwrap(), 2);
     assert!(matches!(
-        ledger.end_one(lease.token).await,
+        ledger.end_one(lease.key).await,
         Err(LedgerError::NotHeld(_))
     ));
     lost();
     let verdicts = ledger.import(id, &owner("b"), &sent).await.unwrap();
-    assert_eq!(verdicts, [Verdict::Audit; 2]);
+    assert_eq!(verdicts, [DeliveryOutcome::Audit; 2]);
     lost();
     assert!(ledger.retract(id, 0, "op", "a test").await.unwrap());
     assert!(!ledger.retract(id, 0, "op", "a test").await.unwrap());
@@ -279,7 +282,7 @@ async fn a_deadlock_is_outlived() {
     .unwrap();
     let ending = tokio::spawn({
         let ledger = Arc::clone(&ledger);
-        async move { ledger.end_one(lease.token).await }
+        async move { ledger.end_one(lease.key).await }
     });
     let mut watcher = database.admin().await;
     loop {
@@ -348,10 +351,10 @@ async fn what_was_acknowledged_survives_the_server_s_kill_9() {
                     .unwrap();
                 for delivery in deliveries(&lease) {
                     let segment = delivery.segment;
-                    ledger.deliver_one(lease.token, &[delivery]).await.unwrap();
+                    ledger.deliver_one(lease.key, &[delivery]).await.unwrap();
                     heard.send(segment).unwrap();
                 }
-                ledger.end_one(lease.token).await.unwrap();
+                ledger.end_one(lease.key).await.unwrap();
             }
         });
         for _ in 0..patience {

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use kazoe_coordinator::ledger::{ConnectError, Ledger, LedgerError, PostgresLedger, Token};
+use kazoe_coordinator::ledger::{ConnectError, Ledger, LedgerError, PostgresLedger};
+use kazoe_proto::lease_key::LeaseKey;
 use sqlx::{AssertSqlSafe, PgConnection};
 
 use crate::made_up::{assert_sound, deliveries, delivery, owner, submission};
@@ -38,7 +39,7 @@ async fn fill(ledger: &PostgresLedger) -> String {
         .unwrap()
         .unwrap();
     ledger
-        .deliver_one(lease.token, &deliveries(&lease))
+        .deliver_one(lease.key, &deliveries(&lease))
         .await
         .unwrap();
     campaign.id
@@ -181,7 +182,7 @@ async fn the_owner_cannot_rewrite_the_log_by_mistake() {
     let id = fill(&ledger).await;
     ledger.retract(&id, 7, "op", "a test").await.unwrap();
     let lease = ledger.claim_one(&id, &owner("a"), 1, LONG).await.unwrap();
-    ledger.end_one(lease.unwrap().token).await.unwrap();
+    ledger.end_one(lease.unwrap().key).await.unwrap();
     let mut conn = database.connection("kazoe_owner").await;
     for statement in [
         "UPDATE results SET samples = samples + 1",
@@ -251,7 +252,7 @@ async fn only_the_whole_token_extends_or_ends_a_lease() {
         let lease = ledger.claim_one(&campaign.id, &owner(name), 4, LONG).await;
         leases.push(lease.unwrap().unwrap());
     }
-    assert_ne!(leases[0].token.secret, leases[1].token.secret);
+    assert_ne!(leases[0].key.secret, leases[1].key.secret);
     let mut conn = database.connection("kazoe_runtime").await;
     let mut rows = async || {
         sqlx::query_as::<_, Row>(
@@ -264,11 +265,11 @@ async fn only_the_whole_token_extends_or_ends_a_lease() {
         .unwrap()
     };
     let before = rows().await;
-    let mut near = leases[0].token;
+    let mut near = leases[0].key;
     near.secret[7] ^= 1;
-    let exchanged = Token {
-        secret: leases[1].token.secret,
-        ..leases[0].token
+    let exchanged = LeaseKey {
+        secret: leases[1].key.secret,
+        ..leases[0].key
     };
     for token in [near, exchanged] {
         for refused in [
@@ -285,8 +286,8 @@ async fn only_the_whole_token_extends_or_ends_a_lease() {
     assert_eq!(rows().await, before);
 
     // The right one changes its own lease, and no other.
-    ledger.extend(leases[0].token, 2 * LONG).await.unwrap();
-    assert_eq!(ledger.end_one(leases[0].token).await.unwrap(), 4);
+    ledger.extend(leases[0].key, 2 * LONG).await.unwrap();
+    assert_eq!(ledger.end_one(leases[0].key).await.unwrap(), 4);
     let after = rows().await;
     assert!(after[0].0 > before[0].0 && after[0].1.is_some());
     assert_eq!(after[0].2, 0);

@@ -35,7 +35,7 @@ async fn deliver(ledger: &PostgresLedger, id: &str) {
         .unwrap()
         .unwrap();
     ledger
-        .deliver_one(lease.token, &deliveries(&lease))
+        .deliver_one(lease.key, &deliveries(&lease))
         .await
         .unwrap();
 }

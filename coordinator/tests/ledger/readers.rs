@@ -6,7 +6,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use kazoe_coordinator::ledger::{Delivery, Ledger, LocalStore, OpenError, StorageFault};
+use kazoe_common::census::SegmentResult;
+use kazoe_coordinator::ledger::{Ledger, LocalStore, OpenError, StorageFault};
 use sqlx::{Connection, SqliteConnection};
 
 use crate::made_up::{delivery, owner, submission, tally};
@@ -22,7 +23,7 @@ async fn write_until_killed(path: &Path) {
     let ledger = LocalStore::open(path).await.unwrap();
     let (campaign, _) = ledger.submit(&submission(1, 1 << 40)).await.unwrap();
     for first in (0..).step_by(BATCH as usize) {
-        let batch: Vec<Delivery> = (first..first + BATCH)
+        let batch: Vec<SegmentResult> = (first..first + BATCH)
             .map(|segment| delivery(segment, 4096))
             .collect();
         let imported = ledger.import(&campaign.id, &owner("a"), &batch).await;

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use kazoe_coordinator::leasing::Verdict;
+use kazoe_common::census::SegmentResult;
 use kazoe_coordinator::ledger::{
-    AskingWorker, Beat, Claim, Delivery, Heartbeat, Lease, LedgerError, NewWorker, Parcel,
-    PostgresLedger, Token, Who, WorkerRecord,
+    AskingWorker, Beat, Claim, Delivery, Heartbeat, Lease, LedgerError, NewWorker, PostgresLedger,
+    Who, WorkerRecord,
 };
+use kazoe_proto::lease_key::LeaseKey;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 type Answers<A> = Result<Vec<Result<A, LedgerError>>, LedgerError>;
 
@@ -22,21 +24,21 @@ pub(crate) trait Single {
 
     async fn deliver_one(
         &self,
-        token: Token,
-        deliveries: &[Delivery],
-    ) -> Result<Vec<Verdict>, LedgerError>;
+        key: LeaseKey,
+        results: &[SegmentResult],
+    ) -> Result<Vec<DeliveryOutcome>, LedgerError>;
 
-    async fn end_one(&self, token: Token) -> Result<u64, LedgerError>;
+    async fn end_one(&self, key: LeaseKey) -> Result<u64, LedgerError>;
 
     async fn beat_one(
         &self,
-        token: Token,
+        key: LeaseKey,
         worker: &str,
         hold: Duration,
     ) -> Result<Heartbeat, LedgerError>;
 
     /// A heartbeat of no worker.
-    async fn extend(&self, token: Token, hold: Duration) -> Result<(), LedgerError>;
+    async fn extend(&self, key: LeaseKey, hold: Duration) -> Result<(), LedgerError>;
 
     async fn join_one(&self, id: &str, new: &NewWorker) -> Result<bool, LedgerError>;
 
@@ -64,37 +66,37 @@ impl Single for PostgresLedger {
 
     async fn deliver_one(
         &self,
-        token: Token,
-        deliveries: &[Delivery],
-    ) -> Result<Vec<Verdict>, LedgerError> {
-        let lease = single(self.leases(&[token]).await)?;
-        let parcel = Parcel {
-            token,
-            deliveries: deliveries.into(),
+        key: LeaseKey,
+        results: &[SegmentResult],
+    ) -> Result<Vec<DeliveryOutcome>, LedgerError> {
+        let lease = single(self.leases(&[key]).await)?;
+        let delivery = Delivery {
+            key,
+            results: results.into(),
         };
-        single(self.deliver(&lease.campaign, &[parcel]).await)
+        single(self.deliver(&lease.campaign, &[delivery]).await)
     }
 
-    async fn end_one(&self, token: Token) -> Result<u64, LedgerError> {
-        let lease = single(self.leases(&[token]).await)?;
-        single(self.end(&lease.campaign, &[token]).await)
+    async fn end_one(&self, key: LeaseKey) -> Result<u64, LedgerError> {
+        let lease = single(self.leases(&[key]).await)?;
+        single(self.end(&lease.campaign, &[key]).await)
     }
 
     async fn beat_one(
         &self,
-        token: Token,
+        key: LeaseKey,
         worker: &str,
         hold: Duration,
     ) -> Result<Heartbeat, LedgerError> {
         let worker = worker.to_owned();
-        let beat = Beat { token, worker };
+        let beat = Beat { key, worker };
         Ok(self.heartbeat(&[beat], hold).await?.remove(0))
     }
 
-    async fn extend(&self, token: Token, hold: Duration) -> Result<(), LedgerError> {
-        match self.beat_one(token, "", hold).await? {
+    async fn extend(&self, key: LeaseKey, hold: Duration) -> Result<(), LedgerError> {
+        match self.beat_one(key, "", hold).await? {
             Heartbeat::Extended => Ok(()),
-            _ => Err(LedgerError::NotHeld(token)),
+            _ => Err(LedgerError::NotHeld(key)),
         }
     }
 

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use kazoe_coordinator::leasing::{Purpose, Verdict};
+use kazoe_common::census::SegmentResult;
+use kazoe_coordinator::leasing::Purpose;
 use kazoe_coordinator::ledger::{
-    AskingWorker, Delivery, Drained, Lease, Ledger, LedgerError, NewWorker, Pace, PostgresLedger,
-    Role, Roll, Service, Submission, Who, Whose, WorkerRecord,
+    AskingWorker, Drained, Lease, Ledger, LedgerError, NewWorker, Pace, PostgresLedger, Role, Roll,
+    Service, Submission, Who, Whose, WorkerRecord,
 };
+use kazoe_proto::outcome::DeliveryOutcome;
 
 use crate::made_up::{
     assert_sound, audited_submission, deliveries, delivery, operator, owner, submission,
@@ -29,14 +31,14 @@ async fn work(
     ledger: &PostgresLedger,
     id: &str,
     who: &Who,
-    make: impl Fn(u64, u64) -> Delivery,
-) -> Vec<Verdict> {
+    make: impl Fn(u64, u64) -> SegmentResult,
+) -> Vec<DeliveryOutcome> {
     let mut verdicts = Vec::new();
     while let Some(lease) = claim(ledger, id, who, 50).await {
         let lent = lease.segments.iter();
         let all: Vec<_> = lent.map(|lent| make(lent.segment, lent.samples)).collect();
-        verdicts.extend(ledger.deliver_one(lease.token, &all).await.unwrap());
-        ledger.end_one(lease.token).await.unwrap();
+        verdicts.extend(ledger.deliver_one(lease.key, &all).await.unwrap());
+        ledger.end_one(lease.key).await.unwrap();
     }
     verdicts
 }
@@ -51,7 +53,7 @@ async fn audits_go_to_another_owner_and_complete_nothing() {
         .unwrap();
     let id = &campaign.id;
     let verdicts = work(&ledger, id, &owner("a"), delivery).await;
-    assert_eq!(verdicts, [Verdict::Accepted; 21]);
+    assert_eq!(verdicts, [DeliveryOutcome::Accepted; 21]);
     // Complete, though nobody audited it yet; and its owner cannot.
     let snapshot = ledger.snapshot(id).await.unwrap();
     assert!(snapshot.is_complete());
@@ -66,12 +68,12 @@ async fn audits_go_to_another_owner_and_complete_nothing() {
     );
     assert_eq!(lease.segments.len(), 6);
     let verdicts = work(&ledger, id, &owner("c"), delivery).await;
-    assert_eq!(verdicts, [Verdict::Audit; 15]);
+    assert_eq!(verdicts, [DeliveryOutcome::Audit; 15]);
     // Given back it is wanted again.
-    ledger.end_one(lease.token).await.unwrap();
+    ledger.end_one(lease.key).await.unwrap();
     assert_sound(&ledger, &campaign).await;
     let verdicts = work(&ledger, id, &owner("b"), delivery).await;
-    assert_eq!(verdicts, [Verdict::Audit; 6]);
+    assert_eq!(verdicts, [DeliveryOutcome::Audit; 6]);
     assert_eq!(ledger.snapshot(id).await.unwrap().audited, 21);
     assert!(claim(&ledger, id, &owner("d"), 6).await.is_none());
     assert_sound(&ledger, &campaign).await;
@@ -94,7 +96,9 @@ async fn a_liar_is_caught_and_outvoted() {
     work(&ledger, id, &owner("liar"), make).await;
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
     let verdicts = work(&ledger, id, &owner("b"), delivery).await;
-    let caught = verdicts.iter().filter(|one| **one == Verdict::Disputed);
+    let caught = verdicts
+        .iter()
+        .filter(|one| **one == DeliveryOutcome::Disputed);
     assert_eq!(caught.count(), 2);
     let snapshot = ledger.snapshot(id).await.unwrap();
     assert_eq!((snapshot.counts.disputed, snapshot.prefix.segments), (2, 2));
@@ -110,7 +114,7 @@ async fn a_liar_is_caught_and_outvoted() {
         .collect();
     assert_eq!(lent, [(2, Purpose::Resolve), (5, Purpose::Resolve)]);
     ledger
-        .deliver_one(lease.token, &deliveries(&lease))
+        .deliver_one(lease.key, &deliveries(&lease))
         .await
         .unwrap();
     let snapshot = ledger.snapshot(id).await.unwrap();
@@ -128,7 +132,7 @@ async fn a_purge_takes_back_what_nobody_else_confirmed() {
     let id = &campaign.id;
     let lease = claim(&ledger, id, &owner("bad"), 8).await.unwrap();
     ledger
-        .deliver_one(lease.token, &deliveries(&lease))
+        .deliver_one(lease.key, &deliveries(&lease))
         .await
         .unwrap();
     work(&ledger, id, &owner("good"), delivery).await;
@@ -137,9 +141,9 @@ async fn a_purge_takes_back_what_nobody_else_confirmed() {
         let one = [delivery(segment, 4096)];
         ledger.import(id, who, &one).await.unwrap()
     };
-    assert_eq!(confirm(&owner("good"), 0).await, [Verdict::Audit]);
-    assert_eq!(confirm(&operator(), 1).await, [Verdict::Audit]);
-    assert_eq!(confirm(&owner("bad"), 2).await, [Verdict::Repeat]);
+    assert_eq!(confirm(&owner("good"), 0).await, [DeliveryOutcome::Audit]);
+    assert_eq!(confirm(&operator(), 1).await, [DeliveryOutcome::Audit]);
+    assert_eq!(confirm(&owner("bad"), 2).await, [DeliveryOutcome::Repeat]);
     let before = ledger.snapshot(id).await.unwrap();
     let whose = Whose::Owner("bad".to_owned());
     assert_eq!(
@@ -299,7 +303,7 @@ async fn what_nobody_told_is_estimated_by_the_speed_measured_last() {
     };
     ledger.ask_one(asking).await.unwrap().unwrap();
     assert_eq!(told().await, (Some(8), 1));
-    let took = Delivery {
+    let took = SegmentResult {
         cpu: Some(Duration::from_millis(2_500)),
         ..delivery(1, 4096)
     };
@@ -351,7 +355,7 @@ async fn a_credential_is_kept_found_and_revoked() {
     let snapshot = ledger.snapshot(&campaign.id).await.unwrap();
     assert_eq!((snapshot.counts.returned, snapshot.counts.leased), (3, 0));
     assert!(matches!(
-        ledger.extend(lease.token, LONG).await,
+        ledger.extend(lease.key, LONG).await,
         Err(LedgerError::NotHeld(_))
     ));
     let revoked: Vec<_> = ledger.credentials().await.unwrap();
@@ -394,13 +398,13 @@ async fn campaigns_are_served_by_priority_then_by_who_has_least() {
         [at(&urgent, 10), at(&second, 10), at(&first, 6)]
     );
     assert_eq!(ledger.holders(&first, 9).await.unwrap().0, 1);
-    let mut record = ledger.leases(&[lease.token]).await.unwrap();
+    let mut record = ledger.leases(&[lease.key]).await.unwrap();
     let record = record.remove(0).unwrap();
     assert_eq!(
         (record.owner.as_str(), record.segments),
         ("a", vec![0, 1, 2, 3])
     );
-    ledger.end_one(lease.token).await.unwrap();
+    ledger.end_one(lease.key).await.unwrap();
     assert_eq!(queue().await[1..], [at(&first, 10), at(&second, 10)]);
 
     let paused = ledger.set_pace(&urgent, Pace::Paused, "op").await.unwrap();
@@ -467,7 +471,7 @@ async fn a_worker_that_is_heard_again_was_not_lost() {
     let all = claim(&ledger, id, &owner("f"), 9).await.unwrap();
     assert_eq!(all.segments.len(), 4, "not alone, and not set aside");
     ledger
-        .deliver_one(all.token, &deliveries(&all))
+        .deliver_one(all.key, &deliveries(&all))
         .await
         .unwrap();
     assert!(ledger.snapshot(id).await.unwrap().is_complete());
@@ -489,10 +493,10 @@ async fn who_is_overdue_is_told() {
     assert_eq!(overdue.len(), 1, "{overdue:?}");
     assert_eq!(
         (overdue[0].sequence, overdue[0].segments),
-        (late.token.sequence, 2)
+        (late.key.sequence, 2)
     );
     assert_eq!(overdue[0].worker, "a-1");
-    ledger.extend(late.token, LONG).await.unwrap();
+    ledger.extend(late.key, LONG).await.unwrap();
     assert!(ledger.overdue().await.unwrap().is_empty());
 
     // One whose segments are all lent again before anybody looks is told as well.
@@ -505,6 +509,6 @@ async fn who_is_overdue_is_told() {
     let overdue = ledger.overdue().await.unwrap();
     assert_eq!(
         (overdue[0].sequence, overdue[0].segments),
-        (brief.token.sequence, 1)
+        (brief.key.sequence, 1)
     );
 }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use kazoe_coordinator::leasing::{Presence, Purpose, Verdict};
+use kazoe_coordinator::leasing::{Presence, Purpose};
 use kazoe_coordinator::ledger::{
     AskingWorker, Drained, Lease, Ledger, LedgerError, NewWorker, PostgresLedger, Reclaim,
     Reclaimed, Role, Roll, Who, Whose,
 };
+use kazoe_proto::outcome::DeliveryOutcome;
 use sqlx::PgConnection;
 
 use crate::made_up::{
@@ -171,8 +172,8 @@ async fn of_thousands_of_identities_those_that_worked_are_remembered() {
         let lease = claim(&ledger, &campaign.id, worker, 2).await.unwrap();
         if worker == "w-delivered" {
             let all = deliveries(&lease);
-            ledger.deliver_one(lease.token, &all).await.unwrap();
-            ledger.end_one(lease.token).await.unwrap();
+            ledger.deliver_one(lease.key, &all).await.unwrap();
+            ledger.end_one(lease.key).await.unwrap();
         }
     }
     age(&mut conn, "w-delivered", 72 * HOUR).await;
@@ -209,7 +210,7 @@ async fn a_name_is_a_label_and_no_identity() {
     }
     let lease = claim(&ledger, &campaign.id, "w-1", 3).await.unwrap();
     ledger
-        .deliver_one(lease.token, &deliveries(&lease)[..2])
+        .deliver_one(lease.key, &deliveries(&lease)[..2])
         .await
         .unwrap();
     let (workers, _) = ledger.workers(Roll::Here, PATIENCE, 9).await.unwrap();
@@ -259,8 +260,8 @@ async fn two_stored_spellings_are_one_owner() {
     let who = owner(spellings[2]);
     let lease = ledger.claim_one(id, &who, 9, HOLD).await.unwrap().unwrap();
     let tallies = deliveries(&lease);
-    ledger.deliver_one(lease.token, &tallies).await.unwrap();
-    ledger.end_one(lease.token).await.unwrap();
+    ledger.deliver_one(lease.key, &tallies).await.unwrap();
+    ledger.end_one(lease.key).await.unwrap();
     // No other spelling audits them, or confirms them unasked; another owner does.
     for spelling in spellings {
         let lent = ledger
@@ -270,7 +271,7 @@ async fn two_stored_spellings_are_one_owner() {
         assert!(lent.is_none(), "{spelling:?}: {lent:?}");
     }
     let verdicts = ledger.import(id, &owner("Lab"), &tallies[..1]).await;
-    assert_eq!(verdicts.unwrap(), [Verdict::Repeat]);
+    assert_eq!(verdicts.unwrap(), [DeliveryOutcome::Repeat]);
     let audit = ledger
         .claim_one(id, &owner("b"), 2, HOLD)
         .await
@@ -338,7 +339,7 @@ async fn a_deadline_further_off_than_its_lease_holds_has_passed() {
     assert_eq!(ledger.expire_misdated(HOLD).await.unwrap(), 3);
     assert_eq!(ledger.expire_misdated(HOLD).await.unwrap(), 0);
     // The one that lives has it again by its heartbeat; the others' are lent to the next, and not as lost.
-    ledger.beat_one(lives.token, "w-lives", HOLD).await.unwrap();
+    ledger.beat_one(lives.key, "w-lives", HOLD).await.unwrap();
     let next = claim(&ledger, id, "w-idle", 9).await.unwrap();
     let lent =
         |lease: &Lease| -> Vec<u64> { lease.segments.iter().map(|lent| lent.segment).collect() };
@@ -347,7 +348,7 @@ async fn a_deadline_further_off_than_its_lease_holds_has_passed() {
     assert!(states.contains(&("w-lives".to_owned(), Presence::AtWork)));
     for lease in [&next, &lives, &far] {
         ledger
-            .deliver_one(lease.token, &deliveries(lease))
+            .deliver_one(lease.key, &deliveries(lease))
             .await
             .unwrap();
     }
@@ -372,12 +373,12 @@ async fn an_operator_takes_leases_back() {
     let first = claim(&ledger, id, "w-1", 2).await.unwrap();
     let second = claim(&ledger, id, "w-1", 3).await.unwrap();
     ledger
-        .deliver_one(first.token, &deliveries(&first)[..1])
+        .deliver_one(first.key, &deliveries(&first)[..1])
         .await
         .unwrap();
     let before = ledger.snapshot(id).await.unwrap();
     let reclaim = async |what: &Reclaim| ledger.reclaim(what, "op").await.unwrap();
-    let one = Reclaim::Lease(second.token.sequence);
+    let one = Reclaim::Lease(second.key.sequence);
     let back = |leases, segments| Some(Reclaimed { leases, segments });
     assert_eq!(reclaim(&one).await, back(1, 3));
     assert_eq!(reclaim(&one).await, back(0, 0), "it has ended");
@@ -398,13 +399,13 @@ async fn an_operator_takes_leases_back() {
 
     // The worker has nothing more; what it computed all the same is taken, and what is lent next not alone.
     assert!(matches!(
-        ledger.extend(second.token, HOLD).await,
+        ledger.extend(second.key, HOLD).await,
         Err(LedgerError::NotHeld(_))
     ));
     let late = ledger
-        .deliver_one(second.token, &deliveries(&second)[..1])
+        .deliver_one(second.key, &deliveries(&second)[..1])
         .await;
-    assert_eq!(late.unwrap(), [Verdict::Accepted]);
+    assert_eq!(late.unwrap(), [DeliveryOutcome::Accepted]);
     assert_eq!(
         claim(&ledger, id, "w-2", 9).await.unwrap().segments.len(),
         4

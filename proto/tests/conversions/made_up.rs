@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use kazoe_common::census::SegmentResult;
 use kazoe_common::census::{BLOCK, Campaign, Cut, Digest, Outcome, Tally, Witness};
 use kazoe_common::game::Variant;
 use kazoe_proto::admin::{Credential, Presence, Role, Worker};
@@ -11,9 +12,9 @@ use kazoe_proto::campaigns::{
     BuildShare, Counts, Findings, ForeignCampaign, Holder, OwnerShare, Pace, Record, Snapshot,
     Submission, Target, WorkerShare,
 };
-use kazoe_proto::census::Finished;
+use kazoe_proto::lease_key::LeaseKey;
 use kazoe_proto::name::label;
-use kazoe_proto::work::{Lease, Token};
+use kazoe_proto::work::Lease;
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
@@ -68,7 +69,7 @@ pub(crate) fn self_tests(
 }
 
 /// A finished segment with this number and whole blocks.
-pub(crate) fn finished(segment: u64, blocks: u64) -> impl Strategy<Value = Finished> {
+pub(crate) fn finished(segment: u64, blocks: u64) -> impl Strategy<Value = SegmentResult> {
     let whole = blocks * BLOCK;
     let first = segment * whole;
     (1..=whole).prop_flat_map(move |samples| {
@@ -91,7 +92,7 @@ pub(crate) fn finished(segment: u64, blocks: u64) -> impl Strategy<Value = Finis
                 };
                 [unreachable, path]
             });
-            Finished {
+            SegmentResult {
                 segment,
                 samples,
                 tally,
@@ -278,19 +279,19 @@ pub(crate) fn findings() -> impl Strategy<Value = Findings> {
     })
 }
 
-pub(crate) fn token() -> impl Strategy<Value = Token> {
-    "[0-9]{1,19}-[0-9a-f]{16}".prop_map(|text| Token::parse("token", &text).unwrap())
+pub(crate) fn key() -> impl Strategy<Value = LeaseKey> {
+    "[0-9]{1,19}-[0-9a-f]{16}".prop_map(|text| LeaseKey::parse("token", &text).unwrap())
 }
 
 pub(crate) fn lease() -> impl Strategy<Value = Lease> {
-    (token(), campaign(), cut(), millis(0..=86_400_000)).prop_flat_map(
-        |(token, campaign, cut, hold)| {
+    (key(), campaign(), cut(), millis(0..=86_400_000)).prop_flat_map(
+        |(key, campaign, cut, hold)| {
             btree_set(
                 0..cut.segments(),
                 1..9.min(1 + usize::try_from(cut.segments()).unwrap()),
             )
             .prop_map(move |segments: BTreeSet<u64>| Lease {
-                token: token.clone(),
+                key,
                 campaign: campaign.clone(),
                 cut,
                 segments: segments.into_iter().rev().collect(),

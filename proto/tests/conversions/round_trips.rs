@@ -3,9 +3,8 @@
 use kazoe_proto::admin::{self, NewCredential, Purge, Whose};
 use kazoe_proto::campaigns::{self, Listed, Record, SubmitAnswer, Submitted};
 use kazoe_proto::name::label;
-use kazoe_proto::work::{
-    self, Claim, Held, Join, Joined, Notice, Offer, Report, StopReason, Verdict,
-};
+use kazoe_proto::outcome::DeliveryOutcome;
+use kazoe_proto::work::{self, Claim, Held, Join, Joined, Notice, Offer, Report, StopReason};
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof};
 use proptest::sample::select;
@@ -22,12 +21,12 @@ fn sent<M: Message + Default>(message: &M) -> M {
     M::decode(message.encode_to_vec().as_slice()).unwrap()
 }
 
-const VERDICTS: [Verdict; 5] = [
-    Verdict::Accepted,
-    Verdict::Repeat,
-    Verdict::Audit,
-    Verdict::Disputed,
-    Verdict::Stale,
+const VERDICTS: [DeliveryOutcome; 5] = [
+    DeliveryOutcome::Accepted,
+    DeliveryOutcome::Repeat,
+    DeliveryOutcome::Audit,
+    DeliveryOutcome::Disputed,
+    DeliveryOutcome::Stale,
 ];
 
 proptest! {
@@ -129,13 +128,13 @@ proptest! {
         segments.sort_by_key(|one| one.segment);
         segments.dedup_by_key(|one| one.segment);
         let held = Held {
-            token: lease.token.clone(),
+            key: lease.key,
             segment_blocks: lease.cut.segment_blocks,
             segments: segments.iter().map(|one| one.segment).collect(),
         };
         for report in [Report::Finished(segments), Report::Heartbeat, Report::Done] {
-            let message = sent(&work::deliver_request(&lease.token, &report));
-            prop_assert_eq!(work::token_of(&message).unwrap(), lease.token.clone());
+            let message = sent(&work::deliver_request(&lease.key, &report));
+            prop_assert_eq!(work::key_of(&message).unwrap(), lease.key);
             prop_assert_eq!(work::report(message, &held).unwrap(), report);
         }
     }
@@ -143,7 +142,7 @@ proptest! {
     #[test]
     fn notices(notice in prop_oneof![
         vec((any::<u64>(), select(vec![
-            Verdict::Accepted, Verdict::Repeat, Verdict::Audit, Verdict::Disputed, Verdict::Stale,
+            DeliveryOutcome::Accepted, DeliveryOutcome::Repeat, DeliveryOutcome::Audit, DeliveryOutcome::Disputed, DeliveryOutcome::Stale,
         ])), 1..9).prop_map(Notice::Acknowledged),
         millis(0..=86_400_000).prop_map(Notice::Extended),
         select(vec![StopReason::NotHeld, StopReason::Cancelled, StopReason::Drained])

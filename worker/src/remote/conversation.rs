@@ -6,9 +6,10 @@ use std::time::Duration;
 use kazoe_common::census::Segment;
 use kazoe_proto::Invalid;
 
+use kazoe_proto::lease_key::LeaseKey;
 use kazoe_proto::v1::work_client::WorkClient;
 use kazoe_proto::v1::{DeliverRequest, DeliverResponse};
-use kazoe_proto::work::{self as messages, Notice, Report, Token};
+use kazoe_proto::work::{self as messages, Notice, Report};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
@@ -18,7 +19,7 @@ use crate::link::Wire;
 /// What is said under a lease: over one stream, and over another where that broke.
 #[derive(Debug)]
 pub struct Talk {
-    token: Token,
+    key: LeaseKey,
     lent: BTreeSet<Segment>,
     conversation: Option<Conversation>,
 }
@@ -26,18 +27,18 @@ pub struct Talk {
 impl Talk {
     /// Under a lease of these segments. Nothing is said yet.
     #[must_use]
-    pub const fn new(token: Token, lent: BTreeSet<Segment>) -> Self {
+    pub const fn new(key: LeaseKey, lent: BTreeSet<Segment>) -> Self {
         Talk {
-            token,
+            key,
             lent,
             conversation: None,
         }
     }
 
-    /// The lease's token.
+    /// The key of the lease.
     #[must_use]
-    pub const fn token(&self) -> &Token {
-        &self.token
+    pub const fn key(&self) -> &LeaseKey {
+        &self.key
     }
 
     /// Says something, and waits so long for the answer; there is none to the last word.
@@ -63,7 +64,7 @@ impl Talk {
         silence: Duration,
         report: &Report,
     ) -> Result<Option<Notice>, Status> {
-        let message = messages::deliver_request(&self.token, report);
+        let message = messages::deliver_request(&self.key, report);
         let conversation = match &mut self.conversation {
             Some(conversation) => conversation,
             none => none.insert(Conversation::open(work, silence).await?),

@@ -14,11 +14,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fail::fail_point;
-use kazoe_common::census::{Campaign, Counter};
+use kazoe_common::census::{Campaign, Counter, SegmentResult};
 use kazoe_proto::later::pushback;
+use kazoe_proto::outcome::DeliveryOutcome;
 use kazoe_proto::v1::LeaveRequest;
 use kazoe_proto::v1::work_client::WorkClient;
-use kazoe_proto::work::{self as messages, Joined, Notice, Report, Verdict};
+use kazoe_proto::work::{self as messages, Joined, Notice, Report};
 use tonic::{Code, Status};
 use tracing::{debug, info, warn};
 
@@ -26,7 +27,7 @@ use batches::batches;
 pub use conversation::{Talk, odd, within};
 pub use tale::Tale;
 
-use crate::desk::{Desk, Finished, Job, LeaseNumber, Offer, Receipt, Wish};
+use crate::desk::{Desk, Job, LeaseNumber, Offer, Wish};
 use crate::link::{Link, LinkError, Wire};
 use crate::patience::{Patience, passes};
 use crate::proof::Tallies;
@@ -222,7 +223,7 @@ impl RemoteDesk {
             campaign.variant.name
         );
         let held = Held {
-            talk: Talk::new(lease.token, lease.segments.into_iter().collect()),
+            talk: Talk::new(lease.key, lease.segments.into_iter().collect()),
             alive_by: Instant::now() + self.until_heartbeat(lease.hold) / 2,
         };
         self.leases.insert(number, held);
@@ -388,22 +389,22 @@ impl Desk for RemoteDesk {
     async fn deliver(
         &mut self,
         lease: LeaseNumber,
-        finished: Vec<Finished>,
-    ) -> Result<Vec<Receipt>, RemoteError> {
-        let mut receipts = Vec::with_capacity(finished.len());
+        results: Vec<SegmentResult>,
+    ) -> Result<Vec<DeliveryOutcome>, RemoteError> {
+        let mut outcomes = Vec::with_capacity(results.len());
         fail_point!("worker.deliver");
-        for batch in batches(finished) {
+        for batch in batches(results) {
             let number = batch.len();
             let report = Report::Finished(batch);
             match self.report(lease, &report).await? {
-                Some(Notice::Acknowledged(verdicts)) if verdicts.len() == number => {
-                    for (_, verdict) in verdicts {
-                        self.tale.add(verdict);
-                        receipts.push(receipt(verdict));
+                Some(Notice::Acknowledged(receipts)) if receipts.len() == number => {
+                    for (_, outcome) in receipts {
+                        self.tale.add(outcome);
+                        outcomes.push(outcome);
                     }
                 }
-                // A lease that nobody knows: what was computed under it is no use.
-                None => receipts.extend((0..number).map(|_| Receipt::Stale)),
+                // The coordinator does not know the lease: its results are of no use.
+                None => outcomes.extend((0..number).map(|_| DeliveryOutcome::Stale)),
                 Some(other) => {
                     return Err(RemoteError::new(format!(
                         "the coordinator answered tallies with {other:?}"
@@ -412,7 +413,7 @@ impl Desk for RemoteDesk {
             }
         }
         fail_point!("worker.delivered");
-        Ok(receipts)
+        Ok(outcomes)
     }
 
     async fn extend(&mut self, lease: LeaseNumber) -> Result<Option<Duration>, RemoteError> {
@@ -436,15 +437,6 @@ impl Desk for RemoteDesk {
         self.leases.remove(&lease);
         self.idle_since = Instant::now();
         Ok(())
-    }
-}
-
-fn receipt(verdict: Verdict) -> Receipt {
-    match verdict {
-        Verdict::Accepted => Receipt::Accepted,
-        Verdict::Audit | Verdict::Repeat => Receipt::Confirmed,
-        Verdict::Disputed => Receipt::Disputed,
-        Verdict::Stale => Receipt::Stale,
     }
 }
 

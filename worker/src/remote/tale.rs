@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use kazoe_proto::work::Verdict;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 /// What became of the segments that a worker handed in.
 #[derive(Debug, Default)]
@@ -15,12 +15,12 @@ pub struct Tale {
 }
 
 impl Tale {
-    pub(super) fn add(&self, verdict: Verdict) {
-        let count = match verdict {
-            Verdict::Accepted => &self.accepted,
-            Verdict::Audit => &self.confirmed,
-            Verdict::Disputed => &self.disputed,
-            Verdict::Repeat | Verdict::Stale => &self.other,
+    pub(super) fn add(&self, outcome: DeliveryOutcome) {
+        let count = match outcome {
+            DeliveryOutcome::Accepted => &self.accepted,
+            DeliveryOutcome::Audit => &self.confirmed,
+            DeliveryOutcome::Disputed => &self.disputed,
+            DeliveryOutcome::Repeat | DeliveryOutcome::Stale => &self.other,
         };
         count.fetch_add(1, Ordering::Relaxed);
     }

@@ -7,13 +7,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use kazoe_common::census::SegmentResult;
 use kazoe_common::census::{Block, Tally};
 use kazoe_coordinator::ledger::{CampaignRecord, Submitted};
 use kazoe_coordinator::ledger_file::{Header, ImportError, Imported};
-use kazoe_coordinator::wire;
 use kazoe_proto::admin::{self, Import};
 use kazoe_proto::campaigns::{Submission, Target};
-use kazoe_proto::census::Finished;
 use kazoe_proto::work::MOST_FINISHED;
 use tonic::Code;
 
@@ -80,7 +79,7 @@ pub(super) async fn send(
             witnesses = entry.witnesses.len();
             sender.batch.build = entry.build;
         }
-        sender.batch.segments.push(Finished {
+        sender.batch.segments.push(SegmentResult {
             segment: entry.segment,
             samples: entry.samples,
             tally: entry.tally,
@@ -172,7 +171,7 @@ impl Sender<'_> {
         let verdicts = admin::imported(answer, sent.len());
         let verdicts = verdicts.map_err(|odd| self.half_way(self.office.odd(&odd)))?;
         for (one, verdict) in sent.iter().zip(verdicts) {
-            self.done.add(one.segment, wire::verdict_back(verdict));
+            self.done.add(one.segment, verdict);
         }
         self.taken.confirm();
         self.interruption.allows_after(&self.taken);

@@ -3,8 +3,9 @@
 use sqlx::{Sqlite, Transaction};
 
 use super::{LocalStore, results, submit};
-use crate::leasing::Verdict;
-use crate::ledger::{CampaignRecord, Delivery, LedgerError, Submission, Submitted, Who};
+use crate::ledger::{CampaignRecord, LedgerError, Submission, Submitted, Who};
+use kazoe_common::census::SegmentResult;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 /// A submission and tallies that are taken together: wholly by [`commit`](Self::commit), or not at all if it
 /// is dropped, or the process ends, before.
@@ -49,8 +50,8 @@ impl WholeImport<'_> {
         &mut self,
         id: &str,
         who: &Who,
-        deliveries: &[Delivery],
-    ) -> Result<Vec<Verdict>, LedgerError> {
+        deliveries: &[SegmentResult],
+    ) -> Result<Vec<DeliveryOutcome>, LedgerError> {
         let verdicts = results::import(&mut self.transaction, id, who, deliveries).await;
         self.ledger.at_home(verdicts)
     }

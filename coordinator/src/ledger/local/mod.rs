@@ -29,11 +29,13 @@ use sqlx::{Sqlite, SqliteConnection, SqlitePool, Transaction};
 use tempfile::NamedTempFile;
 
 use super::rows::Failure;
-use crate::leasing::{Millis, Verdict};
+use crate::leasing::Millis;
 use crate::ledger::{
-    AcceptedSegment, BuildShare, CampaignRecord, Delivery, Ledger, LedgerError, Listed, LogEntry,
-    OwnerShare, Place, SelfTest, Snapshot, StorageError, StorageFault, Submission, Submitted, Who,
+    AcceptedSegment, BuildShare, CampaignRecord, Ledger, LedgerError, Listed, LogEntry, OwnerShare,
+    Place, SelfTest, Snapshot, StorageError, StorageFault, Submission, Submitted, Who,
 };
+use kazoe_common::census::SegmentResult;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 use writer_lock::{Displaced, WriterLock};
 
@@ -272,8 +274,8 @@ impl Ledger for LocalStore {
         &self,
         id: &str,
         who: &Who,
-        deliveries: &[Delivery],
-    ) -> Result<Vec<Verdict>, LedgerError> {
+        deliveries: &[SegmentResult],
+    ) -> Result<Vec<DeliveryOutcome>, LedgerError> {
         let mut import = self.begin_import().await?;
         let verdicts = import.import(id, who, deliveries).await?;
         import.commit().await?;

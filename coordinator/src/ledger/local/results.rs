@@ -4,17 +4,20 @@ use kazoe_common::census::{Segment, Tally};
 use sqlx::SqliteConnection;
 
 use super::{campaign_rows, now, prefix};
-use crate::leasing::{Millis, Verdict};
+use crate::leasing::Millis;
+use crate::ledger::lease::check;
 use crate::ledger::rows::{self, Failure, to_row};
-use crate::ledger::{Delivery, LedgerError, Who};
+use crate::ledger::{LedgerError, Who};
+use kazoe_common::census::SegmentResult;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 /// Takes tallies, all of them or none.
 pub(super) async fn import(
     conn: &mut SqliteConnection,
     id: &str,
     who: &Who,
-    deliveries: &[Delivery],
-) -> Result<Vec<Verdict>, Failure> {
+    deliveries: &[SegmentResult],
+) -> Result<Vec<DeliveryOutcome>, Failure> {
     let cut = campaign_rows::one(conn, id).await?.cut;
     let at = now(conn).await?;
     let mut verdicts = Vec::with_capacity(deliveries.len());
@@ -22,10 +25,10 @@ pub(super) async fn import(
         if delivery.segment >= cut.segments() {
             return Err(LedgerError::NotLent(delivery.segment).into());
         }
-        delivery.check(&cut)?;
+        check(delivery, &cut)?;
         let samples = cut.samples_of(delivery.segment);
         let verdict = verdict(conn, id, who, samples, delivery).await?;
-        if verdict == Verdict::Accepted {
+        if verdict == DeliveryOutcome::Accepted {
             let result = insert(conn, id, who, at, delivery, verdict).await?;
             accept(conn, id, delivery.segment, result).await?;
         } else if !is_known(conn, id, who, delivery).await? {
@@ -35,7 +38,7 @@ pub(super) async fn import(
     }
     let accepted = verdicts
         .iter()
-        .filter(|&&verdict| verdict == Verdict::Accepted);
+        .filter(|&&verdict| verdict == DeliveryOutcome::Accepted);
     let accepted = to_row(accepted.count() as u64);
     if accepted > 0 {
         sqlx::query(
@@ -57,11 +60,11 @@ async fn verdict(
     id: &str,
     who: &Who,
     samples: u64,
-    delivery: &Delivery,
-) -> Result<Verdict, Failure> {
+    delivery: &SegmentResult,
+) -> Result<DeliveryOutcome, Failure> {
     let segment = delivery.segment;
     if delivery.samples != samples {
-        return Ok(Verdict::Stale);
+        return Ok(DeliveryOutcome::Stale);
     }
     let stored = sqlx::query_as::<_, (i64, String, Vec<u8>)>(
         "-- accepted_find
@@ -73,7 +76,7 @@ async fn verdict(
     .fetch_optional(&mut *conn)
     .await?;
     let Some((result, owner, digest)) = stored else {
-        return Ok(Verdict::Accepted);
+        return Ok(DeliveryOutcome::Accepted);
     };
     let stored = tally(conn, result, &digest).await?;
     if stored != delivery.tally {
@@ -87,8 +90,8 @@ async fn verdict(
         .into());
     }
     Ok(match owner == who.owner {
-        true => Verdict::Repeat,
-        false => Verdict::Audit,
+        true => DeliveryOutcome::Repeat,
+        false => DeliveryOutcome::Audit,
     })
 }
 
@@ -97,7 +100,7 @@ async fn is_known(
     conn: &mut SqliteConnection,
     id: &str,
     who: &Who,
-    delivery: &Delivery,
+    delivery: &SegmentResult,
 ) -> Result<bool, Failure> {
     let known = sqlx::query_scalar::<_, bool>(
         "-- results_find
@@ -138,8 +141,8 @@ async fn insert(
     campaign: &str,
     who: &Who,
     at: Millis,
-    delivery: &Delivery,
-    verdict: Verdict,
+    delivery: &SegmentResult,
+    verdict: DeliveryOutcome,
 ) -> Result<i64, Failure> {
     let id = sqlx::query_scalar::<_, i64>(
         "-- results_insert

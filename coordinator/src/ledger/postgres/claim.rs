@@ -11,7 +11,8 @@ use super::stock::stock;
 use super::{Memo, PostgresLedger, campaign_rows, clock, losses, note, noted};
 use crate::leasing::{Millis, Purpose, choose};
 use crate::ledger::rows::{self, Failure, from_row, millis, to_row};
-use crate::ledger::{Claim, Lease, LedgerError, Lent, Pace, Token, Who};
+use crate::ledger::{Claim, Lease, LedgerError, Lent, Pace, Who};
+use kazoe_proto::lease_key::LeaseKey;
 
 impl PostgresLedger {
     /// Leases segments of a campaign, in one transaction and in the order of the claims. A claim gets nothing if
@@ -26,14 +27,14 @@ impl PostgresLedger {
     ) -> Result<Vec<Option<Lease>>, LedgerError> {
         let memo = &Memo::default();
         self.write(|mut tx, again| async move {
-            let earlier: Vec<Option<Token>> = noted(memo).filter(|_| again).unwrap_or_default();
+            let earlier: Vec<Option<LeaseKey>> = noted(memo).filter(|_| again).unwrap_or_default();
             if let Some(leases) = find(&mut tx, campaign, &earlier).await? {
                 return Ok((tx, leases));
             }
             let leases = lease(&mut tx, campaign, claims).await?;
             if leases.iter().any(Option::is_some) {
-                let tokens = leases.iter().map(|lease| Some(lease.as_ref()?.token));
-                note(memo, tokens.collect());
+                let keys = leases.iter().map(|lease| Some(lease.as_ref()?.key));
+                note(memo, keys.collect());
                 fail_point!("coordinator.claim.written");
             }
             Ok((tx, leases))
@@ -82,9 +83,9 @@ async fn lease(
     }
     let lent = leases.into_iter().zip(chosen);
     Ok(lent
-        .map(|(token, (_, deadline, segments))| {
-            token.map(|token| Lease {
-                token,
+        .map(|(key, (_, deadline, segments))| {
+            key.map(|key| Lease {
+                key,
                 campaign: id.to_owned(),
                 segments: segments
                     .into_iter()
@@ -129,17 +130,17 @@ async fn moment(conn: &mut PgConnection, id: &str) -> Result<(Millis, Segment), 
 async fn find(
     conn: &mut PgConnection,
     id: &str,
-    tokens: &[Option<Token>],
+    keys: &[Option<LeaseKey>],
 ) -> Result<Option<Vec<Option<Lease>>>, Failure> {
-    if tokens.is_empty() {
+    if keys.is_empty() {
         return Ok(None);
     }
     // The earlier attempt may be about to be committed: then it holds the lock until it is.
     let cut = campaign_rows::lock(conn, id).await?.cut;
-    let mut leases = Vec::with_capacity(tokens.len());
-    for token in tokens {
-        let lease = match token {
-            Some(token) => Some(find_one(conn, id, &cut, *token).await?),
+    let mut leases = Vec::with_capacity(keys.len());
+    for key in keys {
+        let lease = match key {
+            Some(key) => Some(find_one(conn, id, &cut, *key).await?),
             None => None,
         };
         // What it says of the first it says of all.
@@ -155,15 +156,15 @@ async fn find_one(
     conn: &mut PgConnection,
     id: &str,
     cut: &Cut,
-    token: Token,
+    key: LeaseKey,
 ) -> Result<Option<Lease>, Failure> {
     let times = sqlx::query_as::<_, (i64, i64)>(
         "-- claim_find_lease
          SELECT claimed_at, deadline FROM leases
          WHERE sequence = $1 AND secret = $2 AND campaign = $3",
     )
-    .bind(token.sequence)
-    .bind(token.secret.to_vec())
+    .bind(key.sequence)
+    .bind(key.secret.to_vec())
     .bind(id)
     .fetch_optional(&mut *conn)
     .await?;
@@ -174,7 +175,7 @@ async fn find_one(
         "-- claim_find_loans
          SELECT segment, purpose FROM loans WHERE lease = $1 ORDER BY segment",
     )
-    .bind(token.sequence)
+    .bind(key.sequence)
     .fetch_all(conn)
     .await?
     .into_iter()
@@ -189,7 +190,7 @@ async fn find_one(
     })
     .collect::<Result<Vec<Lent>, Failure>>()?;
     Ok(Some(Lease {
-        token,
+        key,
         campaign: id.to_owned(),
         segments,
         claimed_at,
@@ -197,14 +198,14 @@ async fn find_one(
     }))
 }
 
-/// Inserts a lease for each claim that gets segments. The random half of a token is of the leading bytes of
+/// Inserts a lease for each claim that gets segments. The random half of a key is of the leading bytes of
 /// random UUIDs, none of which is fixed.
 async fn insert_leases(
     conn: &mut PgConnection,
     id: &str,
     at: Millis,
     chosen: &[Chosen<'_>],
-) -> Result<Vec<Option<Token>>, Failure> {
+) -> Result<Vec<Option<LeaseKey>>, Failure> {
     let (mut owners, mut workers, mut operators) = (Vec::new(), Vec::new(), Vec::new());
     let (mut builds, mut deadlines) = (Vec::new(), Vec::new());
     for (Claim { who, .. }, deadline, _) in chosen.iter().filter(|(_, _, all)| !all.is_empty()) {
@@ -238,7 +239,7 @@ async fn insert_leases(
     .fetch_all(conn)
     .await?;
     // Rows that say the same are as good as each other.
-    let mut tokens: HashMap<(Who, Millis), Vec<Token>> = HashMap::new();
+    let mut keys: HashMap<(Who, Millis), Vec<LeaseKey>> = HashMap::new();
     for (sequence, secret, owner, worker, operator, build, deadline) in rows {
         let secret = rows::secret(&secret)?;
         let who = Who {
@@ -247,8 +248,8 @@ async fn insert_leases(
             build,
             operator,
         };
-        let same = tokens.entry((who, deadline)).or_default();
-        same.push(Token { sequence, secret });
+        let same = keys.entry((who, deadline)).or_default();
+        same.push(LeaseKey { sequence, secret });
     }
     chosen
         .iter()
@@ -256,10 +257,10 @@ async fn insert_leases(
             if segments.is_empty() {
                 return Ok(None);
             }
-            let same = tokens.get_mut(&(claim.who.clone(), *deadline));
-            let token = same.and_then(Vec::pop);
+            let same = keys.get_mut(&(claim.who.clone(), *deadline));
+            let key = same.and_then(Vec::pop);
             let missing = || LedgerError::Row("a lease that was not entered".to_owned());
-            Ok(Some(token.ok_or_else(missing)?))
+            Ok(Some(key.ok_or_else(missing)?))
         })
         .collect()
 }
@@ -268,17 +269,17 @@ async fn insert_leases(
 async fn insert_loans(
     conn: &mut PgConnection,
     id: &str,
-    leases: &[Option<Token>],
+    leases: &[Option<LeaseKey>],
     chosen: &[Chosen<'_>],
     at: Millis,
     unleased: &HashSet<Segment>,
 ) -> Result<(), Failure> {
     let (mut sequences, mut segments, mut purposes) = (Vec::new(), Vec::new(), Vec::new());
     let (mut old_segments, mut old_purposes) = (Vec::new(), Vec::new());
-    for (token, (_, _, all)) in leases.iter().zip(chosen) {
-        let Some(token) = token else { continue };
+    for (key, (_, _, all)) in leases.iter().zip(chosen) {
+        let Some(key) = key else { continue };
         for &(segment, purpose) in all {
-            sequences.push(token.sequence);
+            sequences.push(key.sequence);
             segments.push(to_row(segment));
             purposes.push(purpose.name());
             if purpose != Purpose::Fill || !unleased.contains(&segment) {

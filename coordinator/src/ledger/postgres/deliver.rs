@@ -1,4 +1,4 @@
-//! Tallies that arrive: under a token, or imported.
+//! Tallies that arrive: under a key, or imported.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,30 +7,34 @@ use kazoe_common::census::{Cut, Segment};
 use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
 
-use super::results::{self, Arrival};
+use super::results::{self, Provenance};
 use super::ruling::{receive, received};
 use super::{PostgresLedger, audits, campaign_rows, now, prefix};
-use crate::leasing::{Docket, Effect, Verdict, judge};
+use crate::leasing::{Effect, SegmentLog, compare};
+use crate::ledger::lease::check;
 use crate::ledger::rows::{self, Failure, from_row, to_row};
-use crate::ledger::{Delivery, LedgerError, Parcel, Token, Who};
+use crate::ledger::{Delivery, LedgerError, Who};
+use kazoe_common::census::SegmentResult;
+use kazoe_proto::lease_key::LeaseKey;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 impl PostgresLedger {
-    /// Takes parcels of one campaign in one transaction, under tokens of active, expired or ended leases. Takes all
-    /// tallies of a parcel or none, and answers each parcel with the verdicts of its tallies.
+    /// Takes deliveries of one campaign in one transaction, under keys of active, expired or ended leases. Takes all
+    /// tallies of a delivery or none, and answers each delivery with the outcomes of its tallies.
     ///
     /// # Errors
-    /// [`LedgerError::UnknownCampaign`]. For a parcel: [`LedgerError::NotHeld`] for a token that is unknown or of
+    /// [`LedgerError::UnknownCampaign`]. For a delivery: [`LedgerError::NotHeld`] for a key that is unknown or of
     /// another campaign, [`LedgerError::NotLent`] for a segment outside its lease, [`LedgerError::Samples`],
     /// [`LedgerError::Tally`] and [`LedgerError::Witness`] for an impossible tally.
     pub async fn deliver(
         &self,
         campaign: &str,
-        parcels: &[Parcel],
-    ) -> Result<Vec<Result<Vec<Verdict>, LedgerError>>, LedgerError> {
+        deliveries: &[Delivery],
+    ) -> Result<Vec<Result<Vec<DeliveryOutcome>, LedgerError>>, LedgerError> {
         self.write(|mut tx, _| async move {
-            let verdicts = take(&mut tx, campaign, parcels).await?;
+            let outcomes = take(&mut tx, campaign, deliveries).await?;
             fail_point!("coordinator.deliver.written");
-            Ok((tx, verdicts))
+            Ok((tx, outcomes))
         })
         .await
     }
@@ -39,66 +43,69 @@ impl PostgresLedger {
 async fn take(
     conn: &mut PgConnection,
     campaign: &str,
-    parcels: &[Parcel],
-) -> Result<Vec<Result<Vec<Verdict>, LedgerError>>, Failure> {
+    deliveries: &[Delivery],
+) -> Result<Vec<Result<Vec<DeliveryOutcome>, LedgerError>>, Failure> {
     let cut = campaign_rows::lock(conn, campaign).await?.cut;
-    let senders = senders(conn, campaign, parcels).await?;
-    let lent = lent(conn, parcels).await?;
+    let senders = senders(conn, campaign, deliveries).await?;
+    let lent = lent(conn, deliveries).await?;
     let at = now(conn).await?;
     let mut items = Vec::new();
-    let mut answers = Vec::with_capacity(parcels.len());
-    for parcel in parcels {
-        match admit(parcel, &senders, &lent, &cut) {
+    let mut answers = Vec::with_capacity(deliveries.len());
+    for delivery in deliveries {
+        match admit(delivery, &senders, &lent, &cut) {
             Ok(who) => {
-                let lease = Some(parcel.token.sequence);
+                let lease = Some(delivery.key.sequence);
                 let first = items.len();
-                items.extend(parcel.deliveries.iter().map(|delivery| {
-                    let arrival = Arrival {
+                items.extend(delivery.results.iter().map(|result| {
+                    let arrival = Provenance {
                         campaign,
                         who,
                         lease,
                         at,
                     };
-                    (arrival, delivery)
+                    (arrival, result)
                 }));
                 answers.push(Ok(first..items.len()));
             }
             Err(error) => answers.push(Err(error)),
         }
     }
-    let verdicts = receive_all(conn, campaign, &cut, &items).await?;
+    let outcomes = receive_all(conn, campaign, &cut, &items).await?;
     let answers = answers.into_iter();
     Ok(answers
-        .map(|answer| answer.map(|range| verdicts[range].to_vec()))
+        .map(|answer| answer.map(|range| outcomes[range].to_vec()))
         .collect())
 }
 
-/// Whether all of a parcel may be taken, and from whom it is.
+/// Whether all of a delivery may be taken, and from whom it is.
 fn admit<'a>(
-    parcel: &Parcel,
-    senders: &'a HashMap<Token, Who>,
+    delivery: &Delivery,
+    senders: &'a HashMap<LeaseKey, Who>,
     lent: &HashSet<(i64, Segment)>,
     cut: &Cut,
 ) -> Result<&'a Who, LedgerError> {
     let who = senders
-        .get(&parcel.token)
-        .ok_or(LedgerError::NotHeld(parcel.token))?;
-    for delivery in parcel.deliveries.iter() {
-        if !lent.contains(&(parcel.token.sequence, delivery.segment)) {
-            return Err(LedgerError::NotLent(delivery.segment));
+        .get(&delivery.key)
+        .ok_or(LedgerError::NotHeld(delivery.key))?;
+    for result in delivery.results.iter() {
+        if !lent.contains(&(delivery.key.sequence, result.segment)) {
+            return Err(LedgerError::NotLent(result.segment));
         }
-        delivery.check(cut)?;
+        check(result, cut)?;
     }
     Ok(who)
 }
 
-/// Who holds or held the leases of this campaign under which parcels arrive.
+/// Who holds or held the leases of this campaign under which deliveries arrive.
 async fn senders(
     conn: &mut PgConnection,
     campaign: &str,
-    parcels: &[Parcel],
-) -> Result<HashMap<Token, Who>, Failure> {
-    let leases: Vec<i64> = parcels.iter().map(|parcel| parcel.token.sequence).collect();
+    deliveries: &[Delivery],
+) -> Result<HashMap<LeaseKey, Who>, Failure> {
+    let leases: Vec<i64> = deliveries
+        .iter()
+        .map(|delivery| delivery.key.sequence)
+        .collect();
     let rows = sqlx::query_as::<_, (i64, Vec<u8>, String, String, bool, String)>(
         "-- deliver_find_leases
          SELECT sequence, secret, owner, worker, operator, build FROM leases
@@ -110,7 +117,7 @@ async fn senders(
     .await?;
     rows.into_iter()
         .map(|(sequence, secret, owner, worker, operator, build)| {
-            let token = Token {
+            let key = LeaseKey {
                 sequence,
                 secret: rows::secret(&secret)?,
             };
@@ -120,7 +127,7 @@ async fn senders(
                 build,
                 operator,
             };
-            Ok((token, who))
+            Ok((key, who))
         })
         .collect()
 }
@@ -128,13 +135,13 @@ async fn senders(
 /// Which of the segments that arrive their leases lent, whether handed in already or not.
 async fn lent(
     conn: &mut PgConnection,
-    parcels: &[Parcel],
+    deliveries: &[Delivery],
 ) -> Result<HashSet<(i64, Segment)>, Failure> {
     let (mut leases, mut segments) = (Vec::new(), Vec::new());
-    for parcel in parcels {
-        for delivery in parcel.deliveries.iter() {
-            leases.push(parcel.token.sequence);
-            segments.push(to_row(delivery.segment));
+    for delivery in deliveries {
+        for result in delivery.results.iter() {
+            leases.push(delivery.key.sequence);
+            segments.push(to_row(result.segment));
         }
     }
     sqlx::query_as::<_, (i64, i64)>(
@@ -159,22 +166,22 @@ pub(super) async fn import(
     conn: &mut PgConnection,
     id: &str,
     who: &Who,
-    deliveries: &[Delivery],
-) -> Result<Vec<Verdict>, Failure> {
+    results: &[SegmentResult],
+) -> Result<Vec<DeliveryOutcome>, Failure> {
     let cut = campaign_rows::lock(conn, id).await?.cut;
-    for delivery in deliveries {
-        if delivery.segment >= cut.segments() {
-            return Err(LedgerError::NotLent(delivery.segment).into());
+    for result in results {
+        if result.segment >= cut.segments() {
+            return Err(LedgerError::NotLent(result.segment).into());
         }
-        delivery.check(&cut)?;
+        check(result, &cut)?;
     }
-    let arrival = Arrival {
+    let arrival = Provenance {
         campaign: id,
         who,
         lease: None,
         at: now(conn).await?,
     };
-    let items: Vec<_> = deliveries.iter().map(|one| (arrival, one)).collect();
+    let items: Vec<_> = results.iter().map(|one| (arrival, one)).collect();
     receive_all(conn, id, &cut, &items).await
 }
 
@@ -184,24 +191,24 @@ async fn receive_all(
     conn: &mut PgConnection,
     campaign: &str,
     cut: &Cut,
-    items: &[(Arrival<'_>, &Delivery)],
-) -> Result<Vec<Verdict>, Failure> {
+    items: &[(Provenance<'_>, &SegmentResult)],
+) -> Result<Vec<DeliveryOutcome>, Failure> {
     if items.is_empty() {
         return Ok(Vec::new());
     }
     let mut known =
         results::known(conn, campaign, items.iter().map(|(_, one)| one.segment)).await?;
-    let mut verdicts = vec![Verdict::Accepted; items.len()];
+    let mut outcomes = vec![DeliveryOutcome::Accepted; items.len()];
     let (mut fresh, mut others) = (Vec::new(), Vec::new());
-    for (place, &(arrival, delivery)) in items.iter().enumerate() {
-        let docket = Docket {
-            samples: cut.samples_of(delivery.segment),
-            ..Docket::default()
+    for (place, &(arrival, result)) in items.iter().enumerate() {
+        let segment_log = SegmentLog {
+            samples: cut.samples_of(result.segment),
+            ..SegmentLog::default()
         };
-        let fills = || judge(&docket, &received(arrival, delivery)).effect == Effect::Accept;
-        if !known.contains(&delivery.segment) && fills() {
-            known.insert(delivery.segment);
-            fresh.push((arrival, delivery));
+        let fills = || compare(&segment_log, &received(arrival, result)).effect == Effect::Accept;
+        if !known.contains(&result.segment) && fills() {
+            known.insert(result.segment);
+            fresh.push((arrival, result));
         } else {
             others.push(place);
         }
@@ -219,21 +226,21 @@ async fn receive_all(
         audits::want(conn, campaign, accepted, choice).await?;
     }
     for place in others {
-        let (arrival, delivery) = items[place];
-        let samples = cut.samples_of(delivery.segment);
-        let (verdict, effect) = receive(conn, arrival, samples, delivery).await?;
+        let (arrival, result) = items[place];
+        let samples = cut.samples_of(result.segment);
+        let (verdict, effect) = receive(conn, arrival, samples, result).await?;
         if effect == Effect::Accept {
-            let accepted = [(delivery.segment, &*arrival.who.owner)].into_iter();
+            let accepted = [(result.segment, &*arrival.who.owner)].into_iter();
             audits::want(conn, campaign, accepted, choice).await?;
-        } else if effect != Effect::None || verdict == Verdict::Audit {
-            audits::forget(conn, campaign, delivery.segment).await?;
+        } else if effect != Effect::None || verdict == DeliveryOutcome::Audit {
+            audits::forget(conn, campaign, result.segment).await?;
         }
         effects += i64::from(effect != Effect::None);
-        verdicts[place] = verdict;
+        outcomes[place] = verdict;
     }
     if effects > 0 {
         prefix::bump_revision(conn, campaign, effects).await?;
         prefix::advance_checkpoints(conn, campaign, cut).await?;
     }
-    Ok(verdicts)
+    Ok(outcomes)
 }

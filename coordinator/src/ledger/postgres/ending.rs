@@ -12,23 +12,24 @@ use sqlx::PgConnection;
 
 use super::{PostgresLedger, campaign_rows, now};
 use crate::leasing::Millis;
+use crate::ledger::LedgerError;
 use crate::ledger::rows::{Failure, from_row};
-use crate::ledger::{LedgerError, Token};
+use kazoe_proto::lease_key::LeaseKey;
 
 impl PostgresLedger {
-    /// Ends leases of a campaign in one transaction; their undelivered segments go back. Answers each token with
+    /// Ends leases of a campaign in one transaction; their undelivered segments go back. Answers each key with
     /// the number of those segments.
     ///
     /// # Errors
-    /// [`LedgerError::UnknownCampaign`]. For a token: [`LedgerError::NotHeld`] if its lease has ended, is of
+    /// [`LedgerError::UnknownCampaign`]. For a key: [`LedgerError::NotHeld`] if its lease has ended, is of
     /// another campaign or is unknown.
     pub async fn end(
         &self,
         campaign: &str,
-        tokens: &[Token],
+        keys: &[LeaseKey],
     ) -> Result<Vec<Result<u64, LedgerError>>, LedgerError> {
         self.write(|mut tx, again| async move {
-            let returned = end(&mut tx, campaign, tokens, again).await?;
+            let returned = end(&mut tx, campaign, keys, again).await?;
             fail_point!("coordinator.end.written");
             Ok((tx, returned))
         })
@@ -52,13 +53,13 @@ impl PostgresLedger {
 async fn end(
     conn: &mut PgConnection,
     campaign: &str,
-    tokens: &[Token],
+    keys: &[LeaseKey],
     again: bool,
 ) -> Result<Vec<Result<u64, LedgerError>>, Failure> {
     campaign_rows::lock_any(conn, campaign).await?;
     let at = now(conn).await?;
-    let sequences: Vec<i64> = tokens.iter().map(|token| token.sequence).collect();
-    let secrets: Vec<Vec<u8>> = tokens.iter().map(|token| token.secret.to_vec()).collect();
+    let sequences: Vec<i64> = keys.iter().map(|key| key.sequence).collect();
+    let secrets: Vec<Vec<u8>> = keys.iter().map(|key| key.secret.to_vec()).collect();
     let ended: HashSet<i64> = sqlx::query_scalar::<_, i64>(
         "-- leases_end
          UPDATE leases SET ended_at = $4, ending = 'ended'
@@ -81,31 +82,31 @@ async fn end(
     .collect();
     let returned = give_back(conn, &ended, "returned", at).await?;
     let mut told = HashSet::new();
-    let mut answers = Vec::with_capacity(tokens.len());
-    for &token in tokens {
-        answers.push(if ended.contains(&token.sequence) && told.insert(token) {
-            Ok(returned.get(&token.sequence).copied().unwrap_or(0))
+    let mut answers = Vec::with_capacity(keys.len());
+    for &key in keys {
+        answers.push(if ended.contains(&key.sequence) && told.insert(key) {
+            Ok(returned.get(&key.sequence).copied().unwrap_or(0))
         } else {
             let before = if again {
-                find_ended(conn, token).await?
+                find_ended(conn, key).await?
             } else {
                 None
             };
-            before.ok_or(LedgerError::NotHeld(token))
+            before.ok_or(LedgerError::NotHeld(key))
         });
     }
     Ok(answers)
 }
 
 /// How many segments a lease gave back that was ended before.
-async fn find_ended(conn: &mut PgConnection, token: Token) -> Result<Option<u64>, Failure> {
+async fn find_ended(conn: &mut PgConnection, key: LeaseKey) -> Result<Option<u64>, Failure> {
     let returned = sqlx::query_scalar::<_, i64>(
         "-- end_find_returned
          SELECT (SELECT count(*) FROM loans WHERE lease = leases.sequence AND closing = 'returned')
          FROM leases WHERE sequence = $1 AND secret = $2 AND ending = 'ended'",
     )
-    .bind(token.sequence)
-    .bind(token.secret.to_vec())
+    .bind(key.sequence)
+    .bind(key.secret.to_vec())
     .fetch_optional(conn)
     .await?;
     returned.map(from_row).transpose()

@@ -116,7 +116,7 @@ impl PostgresLedger {
         beats: &[Beat],
         hold: Duration,
     ) -> Result<Vec<Heartbeat>, LedgerError> {
-        let sequences: &Vec<i64> = &beats.iter().map(|beat| beat.token.sequence).collect();
+        let sequences: &Vec<i64> = &beats.iter().map(|beat| beat.key.sequence).collect();
         let found = self.write(|mut tx, _| async move {
             let at = now(&mut tx).await?;
             let drained: HashMap<String, bool> = sqlx::query_as::<_, (String, bool)>(
@@ -154,7 +154,7 @@ impl PostgresLedger {
             .bind(
                 beats
                     .iter()
-                    .map(|beat| beat.token.secret.to_vec())
+                    .map(|beat| beat.key.secret.to_vec())
                     .collect::<Vec<_>>(),
             )
             .bind(at)
@@ -181,7 +181,7 @@ impl PostgresLedger {
         });
         let (drained, extended, cancelled) = found.await?;
         let standing = |beat: &Beat| {
-            let sequence = beat.token.sequence;
+            let sequence = beat.key.sequence;
             if cancelled.contains(&sequence) {
                 Heartbeat::Cancelled
             } else if !extended.contains(&sequence) {

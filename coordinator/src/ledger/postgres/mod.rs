@@ -55,11 +55,13 @@ use self::audit_log::AuditLine;
 use self::condition::{Condition, Site};
 use self::retry::{Fate, Tries};
 use super::rows::Failure;
-use crate::leasing::{Millis, Verdict};
+use crate::leasing::Millis;
 use crate::ledger::{
-    AcceptedSegment, BuildShare, CampaignRecord, Delivery, Ledger, LedgerError, Listed, LogEntry,
-    OwnerShare, SelfTest, Snapshot, StorageError, StorageFault, Submission, Submitted, Who,
+    AcceptedSegment, BuildShare, CampaignRecord, Ledger, LedgerError, Listed, LogEntry, OwnerShare,
+    SelfTest, Snapshot, StorageError, StorageFault, Submission, Submitted, Who,
 };
+use kazoe_common::census::SegmentResult;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 pub(crate) use condition::Probe;
 pub(crate) use connect::CONNECTIONS;
@@ -356,8 +358,8 @@ impl Ledger for PostgresLedger {
         &self,
         id: &str,
         who: &Who,
-        deliveries: &[Delivery],
-    ) -> Result<Vec<Verdict>, LedgerError> {
+        deliveries: &[SegmentResult],
+    ) -> Result<Vec<DeliveryOutcome>, LedgerError> {
         self.write(|mut tx, _| async move {
             let verdicts = deliver::import(&mut tx, id, who, deliveries).await?;
             Ok((tx, verdicts))

@@ -6,13 +6,15 @@ use kazoe_common::census::{Segment, Tally, Witness};
 use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
 
-use crate::leasing::{Docket, Millis, Received, Verdict};
+use crate::leasing::{LoggedTally, Millis, SegmentLog};
+use crate::ledger::Who;
 use crate::ledger::rows::{self, Failure, from_row, to_row};
-use crate::ledger::{Delivery, Who};
+use kazoe_common::census::SegmentResult;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 /// Under what a tally arrives.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Arrival<'a> {
+pub(super) struct Provenance<'a> {
     pub(super) campaign: &'a str,
     pub(super) who: &'a Who,
     pub(super) lease: Option<i64>,
@@ -22,12 +24,12 @@ pub(super) struct Arrival<'a> {
 /// Enters a tally into the log and returns its number there.
 pub(super) async fn insert(
     conn: &mut PgConnection,
-    arrival: Arrival<'_>,
-    delivery: &Delivery,
-    verdict: Verdict,
+    arrival: Provenance<'_>,
+    result: &SegmentResult,
+    verdict: DeliveryOutcome,
 ) -> Result<i64, Failure> {
-    let (cells, cell_counts) = columns(&delivery.tally.cells);
-    let (depths, depth_counts) = columns(&delivery.tally.depths);
+    let (cells, cell_counts) = columns(&result.tally.cells);
+    let (depths, depth_counts) = columns(&result.tally.depths);
     let id = sqlx::query_scalar::<_, i64>(
         "-- results_insert
          WITH entered AS (
@@ -46,9 +48,9 @@ pub(super) async fn insert(
          SELECT id FROM entered",
     )
     .bind(arrival.campaign)
-    .bind(to_row(delivery.segment))
-    .bind(to_row(delivery.samples))
-    .bind(delivery.tally.digest.0.to_le_bytes().to_vec())
+    .bind(to_row(result.segment))
+    .bind(to_row(result.samples))
+    .bind(result.tally.digest.0.to_le_bytes().to_vec())
     .bind(arrival.lease)
     .bind(&arrival.who.owner)
     .bind(&arrival.who.worker)
@@ -60,10 +62,10 @@ pub(super) async fn insert(
     .bind(cell_counts)
     .bind(depths)
     .bind(depth_counts)
-    .bind(delivery.cpu.map(rows::micros))
+    .bind(result.cpu.map(rows::micros))
     .fetch_one(&mut *conn)
     .await?;
-    insert_witnesses(conn, id, &delivery.witnesses).await?;
+    insert_witnesses(conn, id, &result.witnesses).await?;
     Ok(id)
 }
 
@@ -143,11 +145,11 @@ pub(super) async fn known(
 pub(super) async fn accept_all(
     conn: &mut PgConnection,
     campaign: &str,
-    tallies: &[(Arrival<'_>, &Delivery)],
+    tallies: &[(Provenance<'_>, &SegmentResult)],
 ) -> Result<Option<Segment>, Failure> {
     let mut rows = Columns::default();
-    for &(arrival, delivery) in tallies {
-        rows.add(arrival, delivery);
+    for &(arrival, result) in tallies {
+        rows.add(arrival, result);
     }
     let aside = sqlx::query_scalar::<_, Option<i64>>(ACCEPT_ALL)
         .bind(campaign)
@@ -265,12 +267,12 @@ struct Witnesses {
 }
 
 impl<'a> Columns<'a> {
-    fn add(&mut self, arrival: Arrival<'a>, delivery: &Delivery) {
-        let segment = to_row(delivery.segment);
+    fn add(&mut self, arrival: Provenance<'a>, result: &SegmentResult) {
+        let segment = to_row(result.segment);
         let who = arrival.who;
         self.segment.push(segment);
-        self.samples.push(to_row(delivery.samples));
-        let digest = delivery.tally.digest.0.to_le_bytes();
+        self.samples.push(to_row(result.samples));
+        let digest = result.tally.digest.0.to_le_bytes();
         self.digest.push(digest.to_vec());
         self.lease.push(arrival.lease);
         self.owner.push(&who.owner);
@@ -278,10 +280,10 @@ impl<'a> Columns<'a> {
         self.operator.push(who.operator);
         self.build.push(&who.build);
         self.at.push(arrival.at);
-        self.cpu.push(delivery.cpu.map(rows::micros));
-        self.cells.add(segment, &delivery.tally.cells);
-        self.depths.add(segment, &delivery.tally.depths);
-        for witness in &delivery.witnesses {
+        self.cpu.push(result.cpu.map(rows::micros));
+        self.cells.add(segment, &result.tally.cells);
+        self.depths.add(segment, &result.tally.depths);
+        for witness in &result.witnesses {
             self.witnesses.add(segment, witness);
         }
     }
@@ -317,7 +319,7 @@ pub(super) async fn docket(
     campaign: &str,
     segment: Segment,
     samples: u64,
-) -> Result<(Docket, Vec<i64>), Failure> {
+) -> Result<(SegmentLog, Vec<i64>), Failure> {
     let heads = sqlx::query_as::<_, Head>(
         "-- docket_results
          SELECT id, samples, digest, lease, owner, operator
@@ -355,7 +357,7 @@ pub(super) async fn docket(
         for (depth, count) in depths {
             rows::entry(&mut tally.depths, depth, count)?;
         }
-        earlier.push(Received {
+        earlier.push(LoggedTally {
             owner: stored_owner(owner),
             operator,
             lease,
@@ -373,11 +375,11 @@ pub(super) async fn docket(
     .bind(to_row(segment))
     .fetch_one(conn)
     .await?;
-    let docket = Docket {
+    let segment_log = SegmentLog {
         samples,
         accepted: accepted.and_then(|id| numbers.iter().position(|&number| number == id)),
         earlier,
         disputed,
     };
-    Ok((docket, numbers))
+    Ok((segment_log, numbers))
 }

@@ -1,4 +1,4 @@
-//! One tally judged by what the log has of its segment, and the ruling carried out.
+//! One tally judged by what the log has of its segment, and the comparison carried out.
 
 use kazoe_common::census::Segment;
 use kazoe_proto::name::stored_owner;
@@ -7,13 +7,14 @@ use sqlx::PgConnection;
 use super::audit_log::{Move, Retraction, write_audit};
 use super::operator;
 use super::prefix;
-use super::results::{self, Arrival};
-use crate::leasing::{Effect, Received, Verdict, judge};
-use crate::ledger::Delivery;
+use super::results::{self, Provenance};
+use crate::leasing::{Effect, LoggedTally, compare};
 use crate::ledger::rows::{Failure, to_row};
+use kazoe_common::census::SegmentResult;
+use kazoe_proto::outcome::DeliveryOutcome;
 
-pub(super) fn received(arrival: Arrival<'_>, delivery: &Delivery) -> Received {
-    Received {
+pub(super) fn received(arrival: Provenance<'_>, delivery: &SegmentResult) -> LoggedTally {
+    LoggedTally {
         owner: stored_owner(arrival.who.owner.clone()),
         operator: arrival.who.operator,
         lease: arrival.lease,
@@ -22,24 +23,25 @@ pub(super) fn received(arrival: Arrival<'_>, delivery: &Delivery) -> Received {
     }
 }
 
-/// Judges a tally of a segment that the log may have others of, and carries the ruling out.
+/// Judges a tally of a segment that the log may have others of, and carries the comparison out.
 pub(super) async fn receive(
     conn: &mut PgConnection,
-    arrival: Arrival<'_>,
+    arrival: Provenance<'_>,
     samples: u64,
-    delivery: &Delivery,
-) -> Result<(Verdict, Effect), Failure> {
+    delivery: &SegmentResult,
+) -> Result<(DeliveryOutcome, Effect), Failure> {
     let segment = delivery.segment;
-    let (docket, mut numbers) = results::docket(conn, arrival.campaign, segment, samples).await?;
-    let ruling = judge(&docket, &received(arrival, delivery));
-    if ruling.log {
-        numbers.push(results::insert(conn, arrival, delivery, ruling.verdict).await?);
+    let (segment_log, mut numbers) =
+        results::docket(conn, arrival.campaign, segment, samples).await?;
+    let comparison = compare(&segment_log, &received(arrival, delivery));
+    if comparison.log {
+        numbers.push(results::insert(conn, arrival, delivery, comparison.verdict).await?);
     }
-    if ruling.verdict != Verdict::Stale {
+    if comparison.verdict != DeliveryOutcome::Stale {
         close_own_loan(conn, arrival, segment).await?;
     }
     let newest = numbers.last().copied().unwrap_or_default();
-    match ruling.effect {
+    match comparison.effect {
         Effect::None => {}
         Effect::Accept => accept(conn, arrival, segment, newest).await?,
         Effect::Dispute => dispute(conn, arrival, segment, newest).await?,
@@ -50,19 +52,19 @@ pub(super) async fn receive(
             let settlement = Settlement {
                 segment,
                 opened_by: newest,
-                from: docket.accepted.map_or(newest, |index| numbers[index]),
+                from: segment_log.accepted.map_or(newest, |index| numbers[index]),
                 to: numbers[stands],
                 by_operator,
             };
             settle(conn, arrival, settlement).await?;
         }
     }
-    Ok((ruling.verdict, ruling.effect))
+    Ok((comparison.verdict, comparison.effect))
 }
 
 async fn close_own_loan(
     conn: &mut PgConnection,
-    arrival: Arrival<'_>,
+    arrival: Provenance<'_>,
     segment: Segment,
 ) -> Result<(), Failure> {
     let Some(lease) = arrival.lease else {
@@ -84,7 +86,7 @@ async fn close_own_loan(
 /// The tally fills its segment, which stands nowhere else from now on.
 async fn accept(
     conn: &mut PgConnection,
-    arrival: Arrival<'_>,
+    arrival: Provenance<'_>,
     segment: Segment,
     result: i64,
 ) -> Result<(), Failure> {
@@ -116,7 +118,7 @@ async fn accept(
 
 async fn dispute(
     conn: &mut PgConnection,
-    arrival: Arrival<'_>,
+    arrival: Provenance<'_>,
     segment: Segment,
     opened_by: i64,
 ) -> Result<(), Failure> {
@@ -145,7 +147,7 @@ struct Settlement {
 
 async fn settle(
     conn: &mut PgConnection,
-    arrival: Arrival<'_>,
+    arrival: Provenance<'_>,
     settlement: Settlement,
 ) -> Result<(), Failure> {
     let Settlement { segment, to, .. } = settlement;

@@ -9,9 +9,8 @@ use super::audit_log::{Deed, write_deed};
 use super::{Memo, PostgresLedger, campaign_rows, note, noted, now};
 use crate::leasing::Millis;
 use crate::ledger::rows::{self, Failure, from_row};
-use crate::ledger::{
-    CampaignRecord, LeaseRecord, LedgerError, Market, Overdue, Pace, Queued, Token,
-};
+use crate::ledger::{CampaignRecord, LeaseRecord, LedgerError, Market, Overdue, Pace, Queued};
+use kazoe_proto::lease_key::LeaseKey;
 
 /// Sequence, secret, campaign, blocks in a segment, owner, worker, segments.
 type LeaseRow = (i64, Vec<u8>, String, i64, String, String, Vec<i64>);
@@ -79,15 +78,15 @@ impl PostgresLedger {
         .await
     }
 
-    /// Finds leases by their tokens, active or not.
+    /// Finds leases by their keys, active or not.
     ///
     /// # Errors
-    /// [`LedgerError::Storage`]. For a token: [`LedgerError::NotHeld`] if it is unknown.
+    /// [`LedgerError::Storage`]. For a key: [`LedgerError::NotHeld`] if it is unknown.
     pub async fn leases(
         &self,
-        tokens: &[Token],
+        keys: &[LeaseKey],
     ) -> Result<Vec<Result<LeaseRecord, LedgerError>>, LedgerError> {
-        let sequences: &Vec<i64> = &tokens.iter().map(|token| token.sequence).collect();
+        let sequences: &Vec<i64> = &keys.iter().map(|key| key.sequence).collect();
         let found = self.read(|mut tx| async move {
             let rows = sqlx::query_as::<_, LeaseRow>(
                 "-- schedule_leases
@@ -102,7 +101,7 @@ impl PostgresLedger {
             .await?;
             let mut found = HashMap::new();
             for (sequence, secret, campaign, blocks, owner, worker, segments) in rows {
-                let token = Token {
+                let key = LeaseKey {
                     sequence,
                     secret: rows::secret(&secret)?,
                 };
@@ -114,18 +113,13 @@ impl PostgresLedger {
                     worker,
                     segments: segments.collect::<Result<_, _>>()?,
                 };
-                found.insert(token, lease);
+                found.insert(key, lease);
             }
             Ok(found)
         });
         let found = found.await?;
-        let answer = |token| {
-            found
-                .get(token)
-                .cloned()
-                .ok_or(LedgerError::NotHeld(*token))
-        };
-        Ok(tokens.iter().map(answer).collect())
+        let answer = |key| found.get(key).cloned().ok_or(LedgerError::NotHeld(*key));
+        Ok(keys.iter().map(answer).collect())
     }
 
     /// The leases whose deadline has passed while they lend something, and those that ended so within the last

@@ -7,12 +7,13 @@ mod workers;
 
 use std::collections::BTreeMap;
 
+use kazoe_common::census::SegmentResult;
 use kazoe_common::census::{BLOCK, Campaign, Cut, Digest, Outcome, Tally, Witness};
 use kazoe_common::game::Variant;
 use kazoe_proto::Invalid;
 use kazoe_proto::campaigns::{Counts, Pace, Record, Snapshot};
-use kazoe_proto::census::Finished;
-use kazoe_proto::work::{Held, Token};
+use kazoe_proto::lease_key::LeaseKey;
+use kazoe_proto::work::Held;
 use tonic::{Code, Status};
 
 /// The field that must be refused, and how it is spoilt.
@@ -52,9 +53,9 @@ fn self_tests() -> BTreeMap<u64, Tally> {
 }
 
 /// Segment 3, of two blocks each.
-fn finished() -> Finished {
+fn finished() -> SegmentResult {
     let first = 3 * 2 * BLOCK;
-    Finished {
+    SegmentResult {
         segment: 3,
         samples: 2 * BLOCK,
         tally: tally(2 * BLOCK),
@@ -73,13 +74,13 @@ fn finished() -> Finished {
     }
 }
 
-fn token() -> Token {
-    Token::parse("token", "7-0123456789abcdef").unwrap()
+fn key() -> LeaseKey {
+    LeaseKey::parse("token", "7-0123456789abcdef").unwrap()
 }
 
 fn held() -> Held {
     Held {
-        token: token(),
+        key: key(),
         segment_blocks: 2,
         segments: [3, 4].into(),
     }

@@ -32,7 +32,7 @@ proptest! {
             segment, samples, tally: Some(tally.clone()), witnesses: witnesses.collect(),
             cpu_us: Some(accepted),
         };
-        let _ = census::finished("it", message, blocks);
+        let _ = census::result("it", message, blocks);
         let _ = campaigns::snapshot("it", Some(v1::Snapshot {
             campaign: String::new(),
             cut: Some(v1::Cut { samples, segment_blocks: blocks }),

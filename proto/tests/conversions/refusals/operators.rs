@@ -69,7 +69,7 @@ fn operators() {
         ],
     );
     spoil(
-        &admin::import_response(&[kazoe_proto::work::Verdict::Accepted]),
+        &admin::import_response(&[kazoe_proto::outcome::DeliveryOutcome::Accepted]),
         |message| admin::imported(message, 1),
         &[
             ("verdicts", |it| it.verdicts.clear()),

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use kazoe_common::census::BLOCK;
-use kazoe_proto::work::{Lease, Notice, Offer, Report, Verdict};
+use kazoe_proto::outcome::DeliveryOutcome;
+use kazoe_proto::work::{Lease, Notice, Offer, Report};
 use kazoe_proto::{census, v1, work};
 
-use super::{campaign, finished, held, record, self_tests, spoil, token};
+use super::{campaign, finished, held, key, record, self_tests, spoil};
 
 #[test]
 fn joins_and_claims() {
@@ -76,7 +77,7 @@ fn joins_and_claims() {
         })
     };
     let good = work::claim_response(&Offer::Lease(Lease {
-        token: token(),
+        key: key(),
         campaign: campaign(),
         cut: record().cut,
         segments: vec![3, 4],
@@ -132,7 +133,7 @@ fn all(message: &mut v1::DeliverRequest) -> &mut Vec<v1::FinishedSegment> {
 
 #[test]
 fn deliveries() {
-    let good = work::deliver_request(&token(), &Report::Finished(vec![finished()]));
+    let good = work::deliver_request(&key(), &Report::Finished(vec![finished()]));
     assert!(
         !format!("{good:?}").contains("0123456789abcdef"),
         "{good:?}"
@@ -235,7 +236,7 @@ fn notices() {
         }
     }
     spoil(
-        &work::deliver_response(&Notice::Acknowledged(vec![(3, Verdict::Accepted)])),
+        &work::deliver_response(&Notice::Acknowledged(vec![(3, DeliveryOutcome::Accepted)])),
         |message| work::notice(message, &held().segments),
         &[
             ("step", |it| it.step = None),

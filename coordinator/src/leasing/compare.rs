@@ -1,10 +1,11 @@
 //! What an arriving tally means.
 
 use kazoe_common::census::Tally;
+use kazoe_proto::outcome::DeliveryOutcome;
 
 /// A tally with whoever sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Received {
+pub struct LoggedTally {
     /// The owner by the sender's credential.
     pub owner: String,
     /// Whether the sender acts as the operator.
@@ -19,58 +20,15 @@ pub struct Received {
 
 /// What the ledger holds about a segment when a tally of it arrives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Docket {
+pub struct SegmentLog {
     /// How many samples the segment has at present.
     pub samples: u64,
     /// Every earlier tally of it that is in the log, oldest first.
-    pub earlier: Vec<Received>,
+    pub earlier: Vec<LoggedTally>,
     /// Which of [`earlier`](Self::earlier) is accepted.
     pub accepted: Option<usize>,
     /// Whether tallies of it differ and that is not settled.
     pub disputed: bool,
-}
-
-/// What an arriving tally is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Verdict {
-    /// It fills its segment.
-    Accepted,
-    /// It equals the accepted one and comes from the same owner.
-    Repeat,
-    /// It equals the accepted one and comes from another owner, or from the operator.
-    Audit,
-    /// It differs, or its segment is disputed.
-    Disputed,
-    /// It counts another number of samples than its segment has now.
-    Stale,
-}
-
-impl Verdict {
-    /// The word in the database and on every surface.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Verdict::Accepted => "accepted",
-            Verdict::Repeat => "repeat",
-            Verdict::Audit => "audit",
-            Verdict::Disputed => "disputed",
-            Verdict::Stale => "stale",
-        }
-    }
-
-    /// The verdict with this name.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Verdict> {
-        [
-            Verdict::Accepted,
-            Verdict::Repeat,
-            Verdict::Audit,
-            Verdict::Disputed,
-            Verdict::Stale,
-        ]
-        .into_iter()
-        .find(|verdict| verdict.name() == name)
-    }
 }
 
 /// What becomes of the segment.
@@ -83,7 +41,7 @@ pub enum Effect {
     /// The segment becomes disputed.
     Dispute,
     /// The dispute ends, be it open or just begun; the accepted one is henceforth this, an index into
-    /// [`Docket::earlier`], or the arriving tally where it is `earlier.len()`.
+    /// [`SegmentLog::earlier`], or the arriving tally where it is `earlier.len()`.
     Settle {
         /// The tally that stands.
         stands: usize,
@@ -94,9 +52,9 @@ pub enum Effect {
 
 /// The answer to an arriving tally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ruling {
+pub struct Comparison {
     /// What the tally is.
-    pub verdict: Verdict,
+    pub verdict: DeliveryOutcome,
     /// Whether it enters the log; one that is there already under the same token does not again.
     pub log: bool,
     /// What becomes of the segment.
@@ -108,62 +66,65 @@ pub struct Ruling {
 /// Tallies are compared whole. A dispute is settled by the operator's tally, or as soon as the tallies
 /// of two different owners agree and no other value has as many owners behind it.
 #[must_use]
-pub fn judge(docket: &Docket, arriving: &Received) -> Ruling {
-    let known = docket.earlier.iter().any(|earlier| {
+pub fn compare(segment_log: &SegmentLog, arriving: &LoggedTally) -> Comparison {
+    let known = segment_log.earlier.iter().any(|earlier| {
         (earlier.lease, &earlier.owner, earlier.samples)
             == (arriving.lease, &arriving.owner, arriving.samples)
             && earlier.tally == arriving.tally
     });
-    let ruling = |verdict, effect| Ruling {
+    let comparison = |verdict, effect| Comparison {
         verdict,
         log: !known,
         effect,
     };
-    if arriving.samples != docket.samples {
-        return ruling(Verdict::Stale, Effect::None);
+    if arriving.samples != segment_log.samples {
+        return comparison(DeliveryOutcome::Stale, Effect::None);
     }
-    let Some(accepted) = docket.accepted.map(|index| &docket.earlier[index]) else {
-        return Ruling {
-            verdict: Verdict::Accepted,
+    let Some(accepted) = segment_log
+        .accepted
+        .map(|index| &segment_log.earlier[index])
+    else {
+        return Comparison {
+            verdict: DeliveryOutcome::Accepted,
             log: true,
             effect: Effect::Accept,
         };
     };
-    if docket.disputed || accepted.tally != arriving.tally {
-        let effect = match settle(docket, arriving) {
+    if segment_log.disputed || accepted.tally != arriving.tally {
+        let effect = match settle(segment_log, arriving) {
             Some(stands) => Effect::Settle {
                 stands,
                 by_operator: arriving.operator,
             },
-            None if docket.disputed => Effect::None,
+            None if segment_log.disputed => Effect::None,
             None => Effect::Dispute,
         };
         // What lost a settled dispute does not open it again by being sent again.
-        let effect = if known && !docket.disputed {
+        let effect = if known && !segment_log.disputed {
             Effect::None
         } else {
             effect
         };
-        return ruling(Verdict::Disputed, effect);
+        return comparison(DeliveryOutcome::Disputed, effect);
     }
     let other = accepted.owner != arriving.owner || (arriving.operator && !accepted.operator);
     let verdict = if other {
-        Verdict::Audit
+        DeliveryOutcome::Audit
     } else {
-        Verdict::Repeat
+        DeliveryOutcome::Repeat
     };
-    ruling(verdict, Effect::None)
+    comparison(verdict, Effect::None)
 }
 
 /// Which tally settles a dispute, if one does: the first in the log that says what is decided.
-fn settle(docket: &Docket, arriving: &Received) -> Option<usize> {
+fn settle(segment_log: &SegmentLog, arriving: &LoggedTally) -> Option<usize> {
     let all = || {
-        docket
+        segment_log
             .earlier
             .iter()
             .chain([arriving])
             .enumerate()
-            .filter(|(_, one)| one.samples == docket.samples)
+            .filter(|(_, one)| one.samples == segment_log.samples)
     };
     let first_saying = |tally: &Tally| {
         all()
