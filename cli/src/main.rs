@@ -14,8 +14,6 @@ mod span;
 mod text_file;
 mod variant;
 
-mod explain;
-
 mod bench;
 mod local;
 mod store;

@@ -3,12 +3,11 @@
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
 
-use kazoe_common::census::{Judge, Outcome, Ruling};
+use kazoe_common::census::{Explanation, Judge, Outcome, Ruling};
 use kazoe_common::game::{Position, Rules, Side};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::ending::{Ending, Stop};
-use crate::explain::Explanation;
 use crate::lines::answer_each;
 use crate::output::{FormArgs, JSON_VERSION, Output};
 use crate::position::PositionsArgs;
@@ -67,7 +66,8 @@ impl Args {
                 judges.rule(&black, None)
             };
             let explanation = if self.explain {
-                Some(Explanation::of(rules, judges, &black, ruling)?)
+                let explained = Explanation::of(rules, judges, &black, ruling);
+                Some(explained.map_err(|error| error.to_string())?)
             } else {
                 None
             };
@@ -156,7 +156,7 @@ impl Answer<'_> {
                 self.rules.write_sfen(twin, text);
                 text.push('\n');
             }
-            explanation.write_text(text);
+            write_reasons(explanation, text);
         }
     }
 
@@ -171,8 +171,37 @@ impl Answer<'_> {
             if let Some(twin) = &self.twin {
                 document["twin"] = self.rules.sfen(twin).into();
             }
-            explanation.write_json(&mut document);
+            add_reasons(explanation, &mut document);
         }
         let _ = writeln!(text, "{document}");
+    }
+}
+
+/// Appends an explanation, indented below the line that it explains.
+fn write_reasons(explanation: &Explanation, text: &mut String) {
+    for line in &explanation.lines {
+        let _ = writeln!(text, "  {line}");
+    }
+    for moves in explanation
+        .path
+        .iter()
+        .flat_map(|path| path.moves.chunks(12))
+    {
+        let _ = writeln!(text, "    {}", moves.join(" "));
+    }
+}
+
+/// Adds an explanation to a JSON object.
+fn add_reasons(explanation: &Explanation, document: &mut Value) {
+    document["why"] = explanation.lines.clone().into();
+    if let Some(path) = &explanation.path {
+        document["path"] = json!({ "start": path.start, "moves": path.moves });
+    }
+    if let Some((sfen, judged)) = &explanation.image {
+        document["image"] = json!({
+            "sfen": sfen,
+            "outcome": judged.outcome.name(),
+            "depth": judged.depth,
+        });
     }
 }

@@ -3,11 +3,10 @@
 use std::ops::ControlFlow;
 
 use kazoe_common::census::Outcome;
-use kazoe_common::game::{Position, Rules, Variant};
+use kazoe_common::game::{Move, Position, Rules, Variant};
 use serde_json::json;
 
 use crate::ending::{Ending, Stop};
-use crate::explain::played;
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::position::Games;
 use crate::variant;
@@ -49,7 +48,7 @@ impl Args {
             return Ok(Ending::Done);
         }
         let visited = rules.predecessors(&position, |unmove, before| {
-            let name = rules.variant().move_name(played(unmove));
+            let name = rules.variant().move_name(Move::from(unmove));
             let sfen = rules.sfen(before);
             let written = if self.form.json() {
                 output.json(&json!({ "version": JSON_VERSION, "move": name, "sfen": sfen }))

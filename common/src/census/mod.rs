@@ -3,6 +3,7 @@
 mod campaign;
 mod certificate;
 mod counter;
+mod explain;
 mod fingerprint;
 mod funnel;
 mod judge;
@@ -16,6 +17,7 @@ mod witness;
 
 pub use campaign::{BLOCK, Block, Campaign, CampaignError, Cut, Design, PopulationName, Segment};
 pub use counter::{BlockCount, Counter};
+pub use explain::{Explanation, Path, PathError};
 pub use fingerprint::{Fingerprint, FingerprintError};
 pub use funnel::{Arm, Funnel};
 pub use judge::{Judge, Proof, Ruling};

@@ -1,37 +1,38 @@
-//! Why a position was judged as it was, in words.
+//! Why a position was judged as it was, in sentences.
 
 mod ancestors;
 mod filters;
 mod last_move;
 mod path;
 
-use std::fmt::Write;
+use super::judge::{Judge, Ruling};
+use super::outcome::Outcome;
+use crate::game::{Bits, Position, Rules, Square};
 
-use kazoe_common::census::{Judge, Outcome, Ruling};
-use kazoe_common::game::{Bits, Position, Rules, Square};
-use serde_json::{Value, json};
-
-use path::Path;
-pub(crate) use path::played;
+pub use path::{Path, PathError};
 
 /// An outcome's reasons, and for a reachable position the proof.
-pub(crate) struct Explanation {
-    lines: Vec<String>,
-    path: Option<Path>,
-    image: Option<(String, Ruling)>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The reasons, a sentence or more a line.
+    pub lines: Vec<String>,
+    /// The moves that lead to a reachable position.
+    pub path: Option<Path>,
+    /// The mirror image that stands for a mirrored position, as SFEN, and how it ends in the funnel.
+    pub image: Option<(String, Ruling)>,
 }
 
 impl Explanation {
     /// Explains the ruling on a position with Black to move.
     ///
     /// # Errors
-    /// If the evidence does not support the ruling: a fault in the program.
-    pub(crate) fn of(
+    /// If the proof does not support the ruling: a fault in the program.
+    pub fn of(
         rules: &Rules<u128>,
         judges: &Judge<u128>,
         position: &Position<u128>,
         ruling: Ruling,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, PathError> {
         let mut explanation = Explanation {
             lines: Vec::new(),
             path: None,
@@ -73,31 +74,6 @@ impl Explanation {
             Outcome::Undecided => {}
         }
         Ok(explanation)
-    }
-
-    /// Appends the explanation, indented below the line that it explains.
-    pub(crate) fn write_text(&self, text: &mut String) {
-        for line in &self.lines {
-            let _ = writeln!(text, "  {line}");
-        }
-        for moves in self.path.iter().flat_map(|path| path.moves.chunks(12)) {
-            let _ = writeln!(text, "    {}", moves.join(" "));
-        }
-    }
-
-    /// Adds the explanation to a JSON object.
-    pub(crate) fn write_json(&self, document: &mut Value) {
-        document["why"] = self.lines.clone().into();
-        if let Some(path) = &self.path {
-            document["path"] = json!({ "start": path.start, "moves": path.moves });
-        }
-        if let Some((sfen, judged)) = &self.image {
-            document["image"] = json!({
-                "sfen": sfen,
-                "outcome": judged.outcome.name(),
-                "depth": judged.depth,
-            });
-        }
     }
 }
 

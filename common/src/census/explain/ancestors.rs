@@ -3,9 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 
-use kazoe_common::game::{Move, Position, Rules};
+use crate::game::{Move, Position, Rules};
 
-use super::path::played;
 use super::{counted, last_move};
 
 /// The ancestors, and one that is farthest away.
@@ -19,7 +18,7 @@ pub(super) fn describe(rules: &Rules<u128>, position: &Position<u128>) -> Vec<St
         let _: ControlFlow<()> = rules.predecessors(&here, |unmove, before| {
             found.entry(*before).or_insert_with(|| {
                 queue.push_back(*before);
-                Some((played(unmove), here))
+                Some((Move::from(unmove), here))
             });
             ControlFlow::Continue(())
         });

@@ -1,6 +1,6 @@
 //! Why a position fails a filter of the funnel.
 
-use kazoe_common::game::{Bits, Position, Rules, Side};
+use crate::game::{Bits, Position, Rules, Side};
 
 use super::{piece_on, pieces_on, squares_named};
 

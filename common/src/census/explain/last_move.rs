@@ -1,6 +1,6 @@
 //! Why a position has no predecessor: what stands against every last move that one could think of.
 
-use kazoe_common::game::{Bits, Move, Piece, Position, Rules, Square, Unmove};
+use crate::game::{Bits, Move, Piece, Position, Rules, Square, Unmove};
 
 use super::{piece_on, pieces_on, squares_named};
 
