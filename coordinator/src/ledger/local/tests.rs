@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use kazoe_common::census::{Campaign, Cut, Tally};
+use kazoe_common::census::{Campaign, Cut, SegmentResult, Tally};
 use kazoe_common::game::Variant;
 use sqlx::AssertSqlSafe;
 
 use super::LocalStore;
-use crate::ledger::{Delivery, Ledger, LedgerError, Service, StorageFault, Submission, Who};
+use crate::ledger::{Ledger, LedgerError, Service, StorageFault, Submission, Who};
 
 fn submission(seed: u64) -> Submission {
     Submission {
@@ -19,8 +19,8 @@ fn submission(seed: u64) -> Submission {
     }
 }
 
-fn delivery(segment: u64) -> Delivery {
-    Delivery {
+fn delivery(segment: u64) -> SegmentResult {
+    SegmentResult {
         segment,
         samples: 4096,
         tally: Tally {
