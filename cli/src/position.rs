@@ -57,8 +57,7 @@ fn is_like_a_position(text: &str) -> bool {
 /// The positions that a command is asked about, and perhaps their game.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PositionsArgs {
-    /// The game: shogi or minishogi; where it is left out, that of each position's board.
-    #[arg(value_name = "VARIANT", value_parser = VariantOrPosition::parse)]
+    #[arg(help = variant::help("; where it is left out, that of each position's board"), value_name = "VARIANT", value_parser = VariantOrPosition::parse)]
     first: Option<VariantOrPosition>,
 
     /// The positions; without any: the lines of standard input.

@@ -7,6 +7,12 @@ use crate::pasted;
 /// The most letters that a mistyped name may differ in to be recognised.
 const TYPING: usize = 3;
 
+/// The help of an argument that names a variant: all ids, and a note.
+pub(crate) fn help(note: &str) -> String {
+    let ids = Variant::ALL.map(|variant| variant.id);
+    format!("The game: {}{note}", ids.join(" or "))
+}
+
 /// Reads a variant's id, for clap.
 ///
 /// # Errors

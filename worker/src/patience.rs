@@ -1,7 +1,6 @@
 //! Which refusals pass, and how long to wait: a coordinator may be away for hours, or have too much to do
 //! and say when to ask again.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -112,9 +111,8 @@ pub fn jittered(tries: u32) -> Duration {
     let most = FIRST
         .saturating_mul(2_u32.saturating_pow(tries.min(16)))
         .min(LONGEST);
-    // Keyed anew each time by the system's randomness.
-    let random = RandomState::new().hash_one(tries);
-    let tenths = 1 + u32::try_from(random % 10).unwrap_or(0);
+    // Without random numbers of the system it is the shortest.
+    let tenths = 1 + getrandom::u32().unwrap_or(0) % 10;
     most * tenths / 10
 }
 

@@ -34,8 +34,7 @@ Examples:
   kazoe bench shogi --only pipeline --arm portable
   kazoe bench --json > bench.json")]
 pub(super) struct Args {
-    /// The game: shogi or minishogi [default: all, one after the other].
-    #[arg(value_parser = variant::parse)]
+    #[arg(help = variant::help(" [default: all, one after the other]"), value_parser = variant::parse)]
     variant: Option<&'static Variant>,
 
     /// How long each stage may take at most, in seconds; a first round there is in any case, and of all

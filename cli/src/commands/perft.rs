@@ -24,8 +24,7 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.")]
 pub(super) struct Args {
-    /// The game: shogi or minishogi.
-    #[arg(value_parser = variant::parse)]
+    #[arg(help = variant::help(""), value_parser = variant::parse)]
     variant: &'static Variant,
 
     /// How many moves.

@@ -25,8 +25,7 @@ Examples:
   kazoe predecessors minishogi 'rbsgk/4p/P4/5/KGSBR w - 1' | wc -l"
 )]
 pub(super) struct Args {
-    /// The game: shogi or minishogi; where it is left out, that of the position's board.
-    #[arg(value_parser = variant::parse)]
+    #[arg(help = variant::help("; where it is left out, that of the position's board"), value_parser = variant::parse)]
     variant: Option<&'static Variant>,
 
     /// The position, in quotes.

@@ -43,8 +43,7 @@ Examples:
   kazoe run minishogi --samples 100M          extends the campaign of 10 million
   kazoe run shogi --seed 2 --db second.db --json > report.json")]
 pub(super) struct Args {
-    /// The game: shogi or minishogi.
-    #[arg(default_value = "minishogi", value_parser = variant::parse)]
+    #[arg(help = variant::help(""), default_value = "minishogi", value_parser = variant::parse)]
     variant: &'static Variant,
 
     /// How many samples: 10M, 5e9, 1_000_000 [default: those that the campaign has, or 10M].

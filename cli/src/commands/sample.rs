@@ -32,8 +32,7 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.")]
 pub(super) struct Args {
-    /// The game: shogi or minishogi.
-    #[arg(value_parser = variant::parse)]
+    #[arg(help = variant::help(""), value_parser = variant::parse)]
     variant: &'static Variant,
 
     /// The campaign's seed, 0 to 2^64 - 1.

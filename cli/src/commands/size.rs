@@ -18,8 +18,7 @@ Examples:
   kazoe size shogi
   kazoe size minishogi --json")]
 pub(super) struct Args {
-    /// The game: shogi or minishogi.
-    #[arg(value_parser = variant::parse)]
+    #[arg(help = variant::help(""), value_parser = variant::parse)]
     variant: &'static Variant,
 
     #[command(flatten)]

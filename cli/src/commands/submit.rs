@@ -29,8 +29,7 @@ Examples:
   kazoe submit shogi --samples 5G --priority 1
   kazoe submit shogi --samples 20M --wait --json > report.json")]
 pub(super) struct Args {
-    /// The game: shogi or minishogi.
-    #[arg(value_parser = variant::parse)]
+    #[arg(help = variant::help(""), value_parser = variant::parse)]
     variant: &'static Variant,
 
     /// How many samples: 10M, 5e9, 1_000_000.

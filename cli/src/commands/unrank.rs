@@ -25,8 +25,7 @@ Examples:
   seq 0 999999 | kazoe unrank minishogi > positions.tsv
   kazoe unrank shogi 5 | cut -f2 | kazoe judge shogi")]
 pub(super) struct Args {
-    /// The game: shogi or minishogi.
-    #[arg(value_parser = variant::parse)]
+    #[arg(help = variant::help(""), value_parser = variant::parse)]
     variant: &'static Variant,
 
     /// The ranks; without any: the lines of standard input.

@@ -1,6 +1,5 @@
 //! `kazoe verify`: random segments, computed again.
 
-use std::hash::{BuildHasher, RandomState};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -97,7 +96,10 @@ struct Found {
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
         signals::leave_at_once()?;
-        let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
+        let seed = match self.seed {
+            Some(seed) => seed,
+            None => getrandom::u64().map_err(Stop::failed)?,
+        };
         let file = self.what.as_ref().map(PathBuf::from);
         let file = file.filter(|path| path.is_file() || path.to_string_lossy().ends_with(".tsv"));
         let found = store::block_on(async {

@@ -40,7 +40,6 @@ mod turned_away;
 mod work;
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -160,11 +159,9 @@ impl Coordinator {
     }
 }
 
-/// A number from 0 up to 1, by chance.
+/// Returns a random number from 0 to 1; 0 where the system has no random numbers.
 fn chance() -> f64 {
-    // Keyed anew each time by the system's randomness.
-    let bits = RandomState::new().hash_one(0) >> 32;
-    u32::try_from(bits).map_or(0.0, |bits| f64::from(bits) / f64::from(u32::MAX))
+    getrandom::u32().map_or(0.0, |bits| f64::from(bits) / f64::from(u32::MAX))
 }
 
 /// Waits until the coordinator leaves.
