@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use kazoe_common::census::Outcome;
-use kazoe_common::game::{Move, Position, Rules, Variant};
+use kazoe_common::census::break_of_rules;
+use kazoe_common::game::{Move, Variant};
 use serde_json::json;
 
 use crate::ending::{Ending, Stop};
@@ -40,7 +40,7 @@ impl Args {
         let games = Games::new(self.variant);
         let (game, position) = games.read(&self.sfen).map_err(Stop::Usage)?;
         let rules = &games.rules()[game];
-        if let Some(outcome) = local_obstacle(rules, &position) {
+        if let Some(outcome) = break_of_rules(rules, &position) {
             tell(format_args!(
                 "No predecessors: the position is {outcome}, which no legal move leads to."
             ));
@@ -63,18 +63,5 @@ impl Args {
             ControlFlow::Continue(()) => Ok(Ending::Done),
             ControlFlow::Break(stop) => Err(stop),
         }
-    }
-}
-
-/// The filter that no position after a legal move fails, and that this one does.
-fn local_obstacle(rules: &Rules<u128>, position: &Position<u128>) -> Option<Outcome> {
-    if rules.has_two_pawns(position) {
-        Some(Outcome::TwoPawns)
-    } else if rules.has_immobile(position) {
-        Some(Outcome::Immobile)
-    } else if rules.in_check(position, position.turn().other()) {
-        Some(Outcome::InCheck)
-    } else {
-        None
     }
 }

@@ -36,6 +36,7 @@ use layout::Layout;
 use stages::{enter, place, place_apart, stand, take_few, take_kings, take_many, take_word};
 
 use super::campaign::BLOCK;
+use super::filters::rejection;
 use super::outcome::Outcome;
 use crate::game::{Bits, Position, Rules};
 use crate::population::{Candidates, Rank, Sampler};
@@ -221,17 +222,7 @@ impl<B: Bits> Funnel<B> {
     fn plain(&self, rank: Rank, verdict: impl FnOnce(&Position<B>) -> Outcome) -> Outcome {
         let position = self.candidates.unrank(rank);
         let position = position.expect("the ranks of a block lie in the population");
-        if !self.rules.is_canonical(&position) {
-            Outcome::Mirrored
-        } else if self.rules.has_two_pawns(&position) {
-            Outcome::TwoPawns
-        } else if self.rules.has_immobile(&position) {
-            Outcome::Immobile
-        } else if self.rules.in_check(&position, position.turn().other()) {
-            Outcome::InCheck
-        } else {
-            verdict(&position)
-        }
+        rejection(&self.rules, &position).unwrap_or_else(|| verdict(&position))
     }
 
     /// The stages, in order.

@@ -10,6 +10,7 @@
 use std::ops::ControlFlow;
 
 use super::certificate::{Step, Trail, certify, expand};
+use super::filters::break_of_rules;
 use super::outcome::Outcome;
 use super::search::{Ancestors, Found, Verdict, is_kings_only};
 use crate::game::{Bits, Position, Rules, Unmove};
@@ -84,19 +85,12 @@ impl<B: Bits> Judge<B> {
     /// [`rule`](Self::rule) without the mirror filter.
     #[must_use]
     pub fn rule_unfolded(&self, position: &Position<B>, cap: Option<u64>) -> Ruling {
-        let rules = &self.rules;
-        let rejected = if rules.has_two_pawns(position) {
-            Outcome::TwoPawns
-        } else if rules.has_immobile(position) {
-            Outcome::Immobile
-        } else if rules.in_check(position, position.turn().other()) {
-            Outcome::InCheck
-        } else {
-            return self.verdict(position, cap).into();
-        };
-        Ruling {
-            outcome: rejected,
-            depth: None,
+        match break_of_rules(&self.rules, position) {
+            Some(outcome) => Ruling {
+                outcome,
+                depth: None,
+            },
+            None => self.verdict(position, cap).into(),
         }
     }
 
