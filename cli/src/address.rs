@@ -115,7 +115,7 @@ pub(crate) fn url(text: &str, has_authority: bool) -> String {
         return String::new();
     }
     let (host, port) = split(text);
-    // As a coordinator is told to listen: at every address of this machine.
+    // A coordinator's `--listen` at every address of this machine.
     let host = if host.is_empty() || host == "*" {
         "localhost"
     } else {

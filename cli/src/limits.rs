@@ -5,8 +5,8 @@ use std::time::Duration;
 use kazoe_coordinator::service::limits::Limits;
 use tracing::warn;
 
-use crate::descriptors::{self, Shortage};
-use crate::{quantity, span};
+use crate::fd_limit::{self, Shortage};
+use crate::{duration_arg, quantity};
 
 /// The heading of each of these flags: one of the whole group would stand over the flags after it as well.
 const HEADING: &str = "Limits";
@@ -15,7 +15,7 @@ const HEADING: &str = "Limits";
 /// with one token.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct LimitArgs {
-    /// Connections at once.
+    /// The limit of concurrent connections.
     #[arg(
         help_heading = HEADING,
         long,
@@ -26,7 +26,7 @@ pub(crate) struct LimitArgs {
     )]
     max_connections: usize,
 
-    /// Connections at once from one address (of IPv6: from one /64). A laboratory behind one router is
+    /// The limit of concurrent connections from one address (IPv6: one /64). A laboratory behind one router is
     /// one address.
     #[arg(
         help_heading = HEADING,
@@ -38,7 +38,8 @@ pub(crate) struct LimitArgs {
     )]
     max_connections_per_address: usize,
 
-    /// Claims a second under one token, and as many messages with tallies; four seconds' worth at once.
+    /// The limit of claims a second under one token, and of messages with tallies; bursts of four seconds are
+    /// allowed.
     #[arg(
         help_heading = HEADING,
         long,
@@ -49,7 +50,7 @@ pub(crate) struct LimitArgs {
     )]
     max_rate: u32,
 
-    /// Leases at once under one token; a worker needs two.
+    /// The limit of concurrent leases under one token; a worker needs two.
     #[arg(
         help_heading = HEADING,
         long,
@@ -60,46 +61,46 @@ pub(crate) struct LimitArgs {
     )]
     max_leases: u64,
 
-    /// How long a connection may take to show a good token.
+    /// The timeout of a connection without a valid token.
     #[arg(
         help_heading = HEADING,
         long,
         value_name = "TIME",
         default_value = "20s",
-        value_parser = span::parse,
+        value_parser = duration_arg::parse,
         env = "KAZOE_MAX_NEWCOMER"
     )]
     max_newcomer: Duration,
 
-    /// How long a call may take, and one message to arrive.
+    /// The timeout of a call, and of an incoming message.
     #[arg(
         help_heading = HEADING,
         long,
         value_name = "TIME",
         default_value = "1m",
-        value_parser = span::parse,
+        value_parser = duration_arg::parse,
         env = "KAZOE_MAX_CALL"
     )]
     max_call: Duration,
 
-    /// How long a caller may leave an answer unread.
+    /// The timeout of an unread answer.
     #[arg(
         help_heading = HEADING,
         long,
         value_name = "TIME",
         default_value = "1m",
-        value_parser = span::parse,
+        value_parser = duration_arg::parse,
         env = "KAZOE_MAX_UNREAD"
     )]
     max_unread: Duration,
 
-    /// How old a connection may grow before its peer is asked to make a new one.
+    /// The maximum age of a connection; its peer then reconnects.
     #[arg(
         help_heading = HEADING,
         long,
         value_name = "TIME",
         default_value = "1h",
-        value_parser = span::parse,
+        value_parser = duration_arg::parse,
         env = "KAZOE_MAX_AGE"
     )]
     max_age: Duration,
@@ -123,12 +124,12 @@ impl LimitArgs {
     /// Raises the limit of open files for this number of connections, or says how many there are.
     pub(crate) fn prepare(&self) {
         let connections = self.limits().connections_and_strangers() as u64;
-        if let Err(Shortage { wanted, most }) = descriptors::raise_for(connections) {
+        if let Err(Shortage { wanted, most }) = fd_limit::raise_for(connections) {
             warn!(
                 handles = most,
                 wanted,
-                "the system gives fewer file handles than connections may be needed for; raise \
-                 `ulimit -n`, or LimitNOFILE in a unit of systemd"
+                "the limit of open files is below the limit of connections; raise `ulimit -n`, or \
+                 LimitNOFILE in a unit of systemd"
             );
         }
     }
@@ -147,17 +148,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_as_the_coordinator_has_it() {
-        let told = Line::try_parse_from(["kazoe"]).unwrap().limits.limits();
-        assert_eq!(told, Limits::default());
-        let told = ["kazoe", "--max-rate", "7", "--max-unread", "2s"];
-        let told = Line::try_parse_from(told).unwrap().limits.limits();
+    fn flags_override_the_default_limits() {
+        let limits = Line::try_parse_from(["kazoe"]).unwrap().limits.limits();
+        assert_eq!(limits, Limits::default());
+        let flags = ["kazoe", "--max-rate", "7", "--max-unread", "2s"];
+        let limits = Line::try_parse_from(flags).unwrap().limits.limits();
         let wanted = Limits {
             rate: 7,
             stall: Duration::from_secs(2),
             ..Limits::default()
         };
-        assert_eq!(told, wanted);
+        assert_eq!(limits, wanted);
         assert!(Line::try_parse_from(["kazoe", "--max-rate", "0"]).is_err());
     }
 }

@@ -22,18 +22,18 @@ enum LogForm {
 /// How much is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LogLevel {
-    /// Warnings and errors: what needs the operator.
+    /// Warnings and errors.
     Warn,
-    /// What happens, and how far it is.
+    /// Events and progress too.
     Info,
-    /// Every lease and tally as well.
+    /// Every lease and tally too.
     Debug,
 }
 
 /// The choice of a log.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct LogArgs {
-    /// How the log on standard error is written.
+    /// The format of the log on standard error.
     #[arg(
         long,
         value_enum,
@@ -43,7 +43,7 @@ pub(crate) struct LogArgs {
     )]
     log_format: LogForm,
 
-    /// How much is logged.
+    /// The level of the log.
     #[arg(
         long,
         value_enum,
@@ -65,7 +65,7 @@ impl LogArgs {
         let log = tracing_subscriber::fmt()
             .with_writer(io::stderr)
             .with_max_level(level)
-            // A log that nobody reads stops nothing: a report of that on standard error would panic.
+            // A failed write of the log is ignored: reporting it on standard error would panic.
             .log_internal_errors(false)
             .with_target(false);
         // The library that speaks to the database logs each lost connection; the coordinator names the cause.

@@ -7,38 +7,38 @@ mod commands;
 mod completion;
 
 mod address;
+mod duration_arg;
 mod pasted;
-mod position;
 mod quantity;
-mod span;
+mod quoting;
 mod text_file;
 mod variant;
 
 mod bench;
 mod local;
-mod store;
+mod sqlite_args;
 
-mod database;
-mod descriptors;
-mod office;
-mod place;
+mod campaign_source;
+mod coordinator_client;
+mod fd_limit;
+mod postgres_args;
 
 #[cfg(feature = "failpoints")]
 mod failpoints;
 mod limits;
 mod logging;
-mod names;
 mod progress;
 mod rlimits;
 mod secrets;
 mod settings;
 mod signals;
+mod static_nss;
 mod threads;
 
 mod report;
 
-mod ending;
-mod lines;
+mod batch_io;
+mod exit;
 mod output;
 
 use std::process::ExitCode;
@@ -47,9 +47,9 @@ use commands::Cli;
 use output::Output;
 
 fn main() -> ExitCode {
-    names::stand_alone();
+    static_nss::stand_alone();
     rlimits::survive_large_files();
-    descriptors::raise();
+    fd_limit::raise();
     rlimits::on_a_large_stack(command)
 }
 
@@ -61,5 +61,5 @@ fn command() -> ExitCode {
     let ending = Cli::read()
         .and_then(|cli| cli.obey(&mut output))
         .and_then(|ending| output.flush().map(|()| ending));
-    ending::exit_code(ending)
+    exit::exit_code(ending)
 }

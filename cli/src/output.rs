@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use clap::ValueEnum;
 use serde_json::Value;
 
-use crate::ending::Stop;
+use crate::exit::Stop;
 
 /// The version that every JSON document carries; it grows when a field changes its meaning or goes.
 pub(crate) const JSON_VERSION: u32 = 1;
@@ -24,7 +24,7 @@ pub(crate) enum Form {
 /// The choice of a form, for every command that a program may read.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct FormArgs {
-    /// How results are written.
+    /// The format of the results.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
     format: Form,
 

@@ -17,7 +17,7 @@ const EVERY: Duration = Duration::from_secs(5);
 pub(crate) struct Progress {
     total: u64,
     bar: Option<ProgressBar>,
-    told: Instant,
+    last_shown: Instant,
     estimate: String,
 }
 
@@ -32,7 +32,7 @@ impl Progress {
         Progress {
             total,
             bar,
-            told: Instant::now(),
+            last_shown: Instant::now(),
             estimate: String::new(),
         }
     }
@@ -49,8 +49,8 @@ impl Progress {
             let width = columns();
             let first = bar_line(width, done, self.total, &speed);
             bar.set_message(format!("{first}\n{}", fit(&self.estimate, width)));
-        } else if self.told.elapsed() >= EVERY {
-            self.told = Instant::now();
+        } else if self.last_shown.elapsed() >= EVERY {
+            self.last_shown = Instant::now();
             let share = share(done, self.total);
             tell(format_args!("{share}{speed}; {}", self.estimate));
         }
@@ -75,7 +75,7 @@ impl Progress {
 /// The steps of a command that has no end in sight, on standard error.
 pub(crate) struct Steps {
     what: &'static str,
-    told: Instant,
+    last_shown: Instant,
     shown: Shown,
 }
 
@@ -97,7 +97,7 @@ impl Steps {
         };
         Steps {
             what,
-            told: Instant::now(),
+            last_shown: Instant::now(),
             shown,
         }
     }
@@ -106,7 +106,7 @@ impl Steps {
     pub(crate) fn silent() -> Self {
         Steps {
             what: "",
-            told: Instant::now(),
+            last_shown: Instant::now(),
             shown: Shown::Nothing,
         }
     }
@@ -120,8 +120,8 @@ impl Steps {
                 line.set_message(fit(&words, columns()));
                 line.tick();
             }
-            Shown::Plain if self.told.elapsed() >= EVERY => {
-                self.told = Instant::now();
+            Shown::Plain if self.last_shown.elapsed() >= EVERY => {
+                self.last_shown = Instant::now();
                 tell(format_args!("{}: {step}", self.what));
             }
             _ => {}

@@ -51,18 +51,14 @@ fn note_on_large_files() -> Option<String> {
     let met = FILE_TOO_LARGE.get()?.load(Ordering::Relaxed);
     let most = getrlimit(Resource::Fsize).current.filter(|_| met)?;
     Some(format!(
-        "A file would have grown beyond the {most} bytes that the system allows this process \
-         (`ulimit -f`): raise that limit."
+        "A write exceeded the limit of {most} bytes a file (`ulimit -f`): raise that limit."
     ))
 }
 
 fn note_on_open_files() -> Option<String> {
     let most = getrlimit(Resource::Nofile).current;
     most.filter(|&most| most < FILES).map(|most| {
-        format!(
-            "The system allows this process {most} open files (`ulimit -n`), which may be the reason: raise \
-             that limit."
-        )
+        format!("The limit of {most} open files (`ulimit -n`) may be the reason: raise that limit.")
     })
 }
 

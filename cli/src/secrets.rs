@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use tracing::warn;
 
 use crate::output::tell;
-use crate::store::typed_path;
+use crate::sqlite_args::typed_path;
 
 /// The files that were warned of.
 static WARNED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -98,7 +98,7 @@ impl Exposed {
         let remedy = if self.own {
             format!("`chmod 600 {path}`")
         } else {
-            format!("its owner can end that by `chmod o-r {path}`")
+            format!("its owner can correct that by `chmod o-r {path}`")
         };
         format!(
             "{} can read {what} (mode {:04o}): {remedy}",
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_readers_are_those_that_nobody_chose() {
+    fn warnings_name_readers_that_the_owner_did_not_choose() {
         let me = rustix::process::geteuid().as_raw();
         let readers = |mode, owner, group| Exposed::by(mode, owner, group).map(|file| file.readers);
         for mode in [0o600, 0o400, 0o700, 0o100_600] {

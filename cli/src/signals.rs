@@ -21,7 +21,7 @@ use signal_hook::low_level::{emulate_default_handler, signal_name};
 use tokio::sync::watch;
 use tracing::{error, info, warn};
 
-use crate::ending::Stop;
+use crate::exit::Stop;
 use crate::output::tell;
 
 /// The signals that ask for a stop. Batch systems send SIGUSR1 and SIGUSR2 before a job's time is over, the
@@ -49,14 +49,14 @@ pub(crate) fn ask(stop: Arc<StopRequest>) -> Result<(), Stop> {
     listen(say, move |signal| {
         stop.request();
         if asked {
-            say("Leaving now.");
+            say("Exiting at once.");
             // The threads that still compute are not waited for; the ledger survives that.
             thread::sleep(PATIENCE);
             std::process::exit(130);
         }
         asked = true;
         say(&format!(
-            "Stopping{}: finishing and saving what is nearly done. Once more to leave now.",
+            "Stopping{}: finishing and saving the segments that are nearly done. Repeat to exit at once.",
             in_brackets(signal)
         ));
     })
@@ -91,14 +91,14 @@ pub(crate) fn obey(stop: Arc<StopRequest>) -> Result<(), Stop> {
         let signal = name(signal);
         stop.request();
         if asked {
-            warn!(signal, "leaving now");
+            warn!(signal, "exiting at once");
             thread::sleep(PATIENCE);
             std::process::exit(130);
         }
         asked = true;
         info!(
             signal,
-            "stopping: what is nearly done is finished and handed in; once more to leave now"
+            "stopping: finishing and delivering the segments that are nearly done; repeat to exit at once"
         );
     })
 }
@@ -126,10 +126,10 @@ pub(crate) fn hear() -> Result<Heard, Stop> {
     listen(log, move |signal| {
         let signal = name(signal);
         if said.send_replace(true) {
-            warn!(signal, "leaving now");
+            warn!(signal, "exiting at once");
             std::process::exit(130);
         }
-        info!(signal, "stopping; once more to leave now");
+        info!(signal, "stopping; repeat to exit at once");
     })?;
     Ok(Heard(heard))
 }
@@ -148,7 +148,7 @@ fn listen(
         for signal in signals.forever() {
             if ENDING.contains(&signal) {
                 last_word(&format!(
-                    "{}: ending at once; what was saved or handed in is safe.",
+                    "{}: exiting at once; saved and delivered segments are safe.",
                     name(signal)
                 ));
                 let _ = emulate_default_handler(signal);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kazoe_coordinator::plain_text;
 
-use crate::ending::Stop;
+use crate::exit::Stop;
 
 /// Reads a text without its byte order mark.
 ///

@@ -1,6 +1,6 @@
 //! How many threads compute, and the threads that answer lines.
 
-use crate::ending::Stop;
+use crate::exit::Stop;
 use crate::local;
 use crate::quantity;
 
@@ -55,7 +55,7 @@ impl Threads {
             return Err(EXPECTED.to_owned());
         }
         match quantity::parse(text).map_err(|error| error.to_string())? {
-            0 => Err("at least one thread computes".to_owned()),
+            0 => Err("at least one thread is required".to_owned()),
             n @ 1..=MOST => usize::try_from(n)
                 .map(Threads::Exactly)
                 .map_err(|error| error.to_string()),
@@ -73,8 +73,8 @@ pub(crate) fn start_pool() -> Result<(), Stop> {
         .build_global()
         .map_err(|error| {
             Stop::failed(format_args!(
-                "cannot start threads: {error}; RAYON_NUM_THREADS=1 needs fewer, and `ulimit -u` and \
-                 `ulimit -v` say what the system allows"
+                "cannot start threads: {error}; RAYON_NUM_THREADS=1 needs fewer, and `ulimit -u` \
+                 and `ulimit -v` show the limits"
             ))
         })
 }

@@ -23,7 +23,7 @@ pub(crate) fn parse(text: &str) -> Result<&'static Variant, String> {
         return Ok(variant);
     }
     let known: Vec<_> = Variant::ALL.iter().map(|variant| variant.id).collect();
-    let mut message = format!("no such variant, the known ones are {}", known.join(", "));
+    let mut message = format!("unknown variant, expected one of {}", known.join(", "));
     let lower: String = text
         .chars()
         .filter(|c| c.is_alphanumeric())
@@ -50,7 +50,7 @@ mod tests {
         assert_eq!(parse("minishogi").map(|v| v.id), Ok("minishogi"));
         assert_eq!(parse(" Shogi\r").map(|v| v.id), Ok("shogi"));
         assert_eq!(parse("\u{feff}ｓｈｏｇｉ").map(|v| v.id), Ok("shogi"));
-        let known = "no such variant, the known ones are shogi, minishogi";
+        let known = "unknown variant, expected one of shogi, minishogi";
         let suggests = |text: &str, id: &str| {
             assert_eq!(parse(text), Err(format!("{known}; did you mean {id}?")));
         };

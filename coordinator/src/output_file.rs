@@ -189,7 +189,7 @@ impl Target {
         // A rename would replace a file that is protected from writing.
         OpenOptions::new().write(true).open(path)?;
         if is_database(path) {
-            let why = "it is an SQLite database, which is not overwritten; name another file";
+            let why = "it is an SQLite database, which must not be overwritten; name another file";
             return Err(io::Error::new(ErrorKind::AlreadyExists, why));
         }
         Ok(Target::Existing(fs::canonicalize(path)?))

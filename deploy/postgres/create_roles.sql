@@ -1,4 +1,4 @@
--- The two roles of a ledger on PostgreSQL, made once in a cluster by its administrator. The database must
+-- The two roles of a ledger on PostgreSQL; an administrator creates them once in a cluster. The database must
 -- belong to kazoe_owner:
 --
 --   psql -f create_roles.sql
@@ -8,5 +8,5 @@
 -- Applies migrations, and nothing else.
 CREATE ROLE kazoe_owner LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE;
 
--- What coordinators log in as: it owns nothing, and may do what the migrations grant to it.
+-- The role of coordinators: it owns nothing and has the rights that the migrations grant.
 CREATE ROLE kazoe_runtime LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE;

@@ -1,5 +1,5 @@
--- After create_roles.sql, once, when docker-compose.yml's PostgreSQL makes its database (psql, as its
--- administrator): the passwords of the two roles, and whose the database is.
+-- Runs once after create_roles.sql, when docker-compose.yml's PostgreSQL creates its database (psql, as its
+-- administrator): sets the passwords of the two roles and the owner of the database.
 
 \set ON_ERROR_STOP on
 \set owner_password `cat /secrets/postgres/owner.password`

@@ -290,7 +290,7 @@ pub fn import(message: v1::ImportRequest) -> Result<Import, Invalid> {
     let segments = segments.map(|(place, message)| {
         let field = format!("segments[{place}]");
         if !seen.insert(message.segment) {
-            let why = format!("segment {} is there twice", message.segment);
+            let why = format!("duplicate segment {}", message.segment);
             return Err(Invalid::new(format!("{field}.segment"), why));
         }
         census::result(&field, message, segment_blocks)

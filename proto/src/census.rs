@@ -76,7 +76,7 @@ pub(crate) fn unknown_name(message: &v1::Campaign) -> Option<(&'static str, Stri
 /// What to say of a name that this build does not know: no more of it than fits on a line.
 fn unknown(what: &str, name: &str) -> String {
     let head: String = name.chars().take(40).collect();
-    format!("this build knows no {what} `{}`", head.escape_debug())
+    format!("unknown {what} `{}`", head.escape_debug())
 }
 
 /// The id of a campaign: 10 lower-case hexadecimal digits.

@@ -58,7 +58,7 @@ impl<U: Message + Name + Default> Decoder for CarefulDecoder<U> {
         // A message is in one piece when it comes here.
         if !is_bearable(U::NAME, bytes.chunk()) {
             return Err(Status::invalid_argument(
-                "the message's lists have more elements than one of its length can have",
+                "the message's lists have more elements than its length allows",
             ));
         }
         let decoded = self.0.decode(bytes);
@@ -67,7 +67,7 @@ impl<U: Message + Name + Default> Decoder for CarefulDecoder<U> {
         }
         decoded.map_err(|status| {
             Status::invalid_argument(format!(
-                "the message is no {} of {}: {}",
+                "the message is not a {} of {}: {}",
                 U::NAME,
                 U::PACKAGE,
                 status.message()

@@ -20,7 +20,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// use kazoe_proto::later::{later, pushback};
 ///
 /// let status = later("too many claims", Duration::from_millis(2500));
-/// assert_eq!(status.message(), "too many claims; ask again in 2.5 s");
+/// assert_eq!(status.message(), "too many claims; retry in 2.5 s");
 /// assert_eq!(pushback(&status), Some(Duration::from_millis(2500)));
 /// assert_eq!(pushback(&tonic::Status::resource_exhausted("too large")), None);
 /// ```
@@ -28,7 +28,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 pub fn later(why: &str, wait: Duration) -> Status {
     let millis = u64::try_from(wait.min(LONGEST).as_millis()).unwrap_or(u64::MAX);
     let seconds = Duration::from_millis(millis).as_secs_f64();
-    let mut status = Status::resource_exhausted(format!("{why}; ask again in {seconds} s"));
+    let mut status = Status::resource_exhausted(format!("{why}; retry in {seconds} s"));
     status.metadata_mut().insert(PUSHBACK, millis.into());
     status
 }

@@ -223,7 +223,7 @@ fn lease(message: v1::Lease) -> Result<Lease, Invalid> {
         let field = format!("lease.segments[{place}]");
         within(&field, segment, 0..=cut.segments() - 1)?;
         if !seen.insert(segment) {
-            return Err(Invalid::new(field, "it is there twice"));
+            return Err(Invalid::new(field, "it is a duplicate"));
         }
     }
     Ok(Lease {
@@ -315,7 +315,7 @@ pub fn report(message: v1::DeliverRequest, held: &Held) -> Result<Report, Invali
             return Err(wrong(format!("segment {segment} is not in this lease")));
         }
         if !seen.insert(segment) {
-            return Err(wrong(format!("segment {segment} is there twice")));
+            return Err(wrong(format!("duplicate segment {segment}")));
         }
         all.push(census::result(&field, message, held.segment_blocks)?);
     }
@@ -389,7 +389,7 @@ pub fn notice(
             let receipts = receipts.into_iter().enumerate().map(|(place, receipt)| {
                 let at = |name: &str| format!("acknowledged.receipts[{place}].{name}");
                 if !segments.contains(&receipt.segment) {
-                    let why = format!("segment {} is not lent", receipt.segment);
+                    let why = format!("segment {} is not in this lease", receipt.segment);
                     return Err(Invalid::new(at("segment"), why));
                 }
                 let outcome = outcome::outcome(&at("verdict"), receipt.verdict)?;

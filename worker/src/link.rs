@@ -184,13 +184,13 @@ impl fmt::Display for LinkError {
         match self {
             LinkError::Address(url) => write!(
                 f,
-                "`{url}` is not the address of a coordinator; it looks like http://HOST:7273, or \
+                "invalid coordinator address `{url}`; it has the form http://HOST:7273, or \
                  https://HOST:7273 with TLS"
             ),
             LinkError::Secret(place) => write!(
                 f,
-                "the coordinator's address holds a name, a password or a query, which is not used: write \
-                 it without ({place}), and give the token with --token-file"
+                "the coordinator's address has a user, a password or a query, which is not \
+                 supported: remove it ({place}), and give the token with --token-file"
             ),
             LinkError::Tls(error) => write!(f, "unusable certificates: {error:?}"),
             LinkError::Token => write!(

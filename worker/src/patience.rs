@@ -73,12 +73,9 @@ impl Patience {
             match pushback(&status) {
                 Some(_) => warn!(
                     why,
-                    "the coordinator is overloaded; waiting as long as it asked"
+                    "the coordinator is overloaded; retrying after its delay"
                 ),
-                None => warn!(
-                    why,
-                    "the coordinator does not answer; trying again until it does"
-                ),
+                None => warn!(why, "the coordinator does not answer; retrying"),
             }
         }
         self.away = Some((since, tries.saturating_add(1)));

@@ -89,7 +89,7 @@ impl fmt::Display for ProxyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} is not the address of a proxy that opens tunnels; it looks like \
+            "{}: invalid address of an HTTP proxy; it has the form \
              http://[USER:PASSWORD@]HOST:PORT",
             self.name
         )
@@ -153,11 +153,14 @@ mod tests {
             "me:hush",
             "http://me:hush@",
         ] {
-            let told = find(text, COORDINATOR, &[]);
-            assert!(told.starts_with("--proxy is not the address"), "{told}");
-            assert!(!told.contains("hush"), "{told}");
+            let message = find(text, COORDINATOR, &[]);
+            assert!(message.starts_with("--proxy: invalid address"), "{message}");
+            assert!(!message.contains("hush"), "{message}");
             let variable = find("", COORDINATOR, &[("https_proxy", text)]);
-            assert!(variable.starts_with("https_proxy is not"), "{variable}");
+            assert!(
+                variable.starts_with("https_proxy: invalid address"),
+                "{variable}"
+            );
         }
     }
 

@@ -77,7 +77,7 @@ impl<E: std::fmt::Display> std::fmt::Display for SessionError<E> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             SessionError::Threads(error) => {
-                write!(f, "cannot start threads: {error}; fewer --threads may do")
+                write!(f, "cannot start threads: {error}; reduce --threads")
             }
             SessionError::Desk(error) => error.fmt(f),
         }

@@ -143,12 +143,12 @@ impl fmt::Display for TunnelError {
         match &self.why {
             Why::Away(words) => write!(f, "is unreachable: {words}"),
             Why::Silent(patience) => write!(f, "did not answer within {patience:?}"),
-            Why::Broken(words) => write!(f, "did not answer as one does: {words}"),
+            Why::Broken(words) => write!(f, "sent an invalid answer: {words}"),
             Why::Nameless => write!(
                 f,
-                "asks for a user name and a password, as in http://USER:PASSWORD@HOST:PORT"
+                "requires a user name and a password, as in http://USER:PASSWORD@HOST:PORT"
             ),
-            Why::Stranger => write!(f, "does not take the user name and the password"),
+            Why::Stranger => write!(f, "rejects the user name and the password"),
             Why::Refused(place, status) => write!(f, "opens no tunnel to {place}: {status}"),
         }
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use kazoe_common::census::Arm;
 use kazoe_common::game::Variant;
 
-use super::known::Known;
-use super::rounds::Spread;
+use super::interleave::Spread;
+use super::reference_answers::Known;
 use super::scaling::Scaling;
 
 /// Some games on one machine.

@@ -6,7 +6,7 @@ use kazoe_common::census::{Arm, BLOCK, Campaign, Counter, Funnel, Judge, Outcome
 use kazoe_common::game::{Bits, Position, Rules, Variant};
 use kazoe_common::population::{Candidates, Sampler};
 
-use super::known::{Known, SEARCHES, SEED};
+use super::reference_answers::{Known, SEARCHES, SEED};
 
 /// The tables of one game, and positions of its stretch, made when they are first asked for.
 pub(super) struct Inputs<B> {

@@ -4,8 +4,8 @@ use kazoe_common::census::{Arm, BLOCK};
 use serde_json::{Value, json};
 
 use super::findings::{Figure, Findings, Measured};
-use super::known::{BLOCKS, SEED};
-use super::rounds::Spread;
+use super::interleave::Spread;
+use super::reference_answers::{BLOCKS, SEED};
 use super::scaling::Scaling;
 use crate::local::build;
 use crate::output::JSON_VERSION;

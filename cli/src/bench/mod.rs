@@ -8,9 +8,9 @@
 mod clock;
 mod findings;
 mod inputs;
+mod interleave;
 mod json;
-mod known;
-mod rounds;
+mod reference_answers;
 mod scaling;
 mod stages;
 mod text;
@@ -26,8 +26,8 @@ use kazoe_common::game::{Bits, Variant};
 
 use crate::progress::Steps;
 use inputs::Inputs;
-use known::{KNOWN, Known};
-use rounds::Limit;
+use interleave::Limit;
+use reference_answers::{KNOWN, Known};
 
 /// What can be measured, in the order in which it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -79,7 +79,7 @@ pub(crate) fn measure(variant: &'static Variant, plan: &Plan) -> Result<Measured
     let known = KNOWN
         .iter()
         .find(|known| known.variant == variant.id)
-        .ok_or_else(|| format!("no answers are known for {}", variant.id))?;
+        .ok_or_else(|| format!("no known results for {}", variant.id))?;
     if variant.squares() <= u64::CAPACITY {
         measure_as::<u64>(variant, known, plan)
     } else {
@@ -100,7 +100,7 @@ fn measure_as<B: Bits>(
         None => Limit::Time(plan.time),
     };
     let mut steps = Steps::new(variant.name);
-    let figures = rounds::take_turns(stages, limit, &mut steps)?;
+    let figures = interleave::take_turns(stages, limit, &mut steps)?;
     let scaling = if plan.wants(Part::Scaling) {
         Some(scaling::measure(&inputs, plan, &mut steps)?)
     } else {

@@ -1,5 +1,5 @@
 //! All threads against one: the whole pipeline as a worker runs it, and beside it a loop of bare
-//! arithmetic, which tells what the cores could give at all.
+//! arithmetic, which measures the cores' limit.
 //!
 //! Five times in turn: the pipeline on one thread and on all, the loop on one thread and on all. A run on
 //! all threads has as many times the work as there are threads. Times are on the wall.
@@ -17,8 +17,8 @@ use kazoe_worker::stop::Stop;
 
 use super::Plan;
 use super::inputs::Inputs;
-use super::known::{BLOCKS, expect};
-use super::rounds::Spread;
+use super::interleave::Spread;
+use super::reference_answers::{BLOCKS, expect};
 use crate::progress::Steps;
 
 /// How many pairs of runs, unless the plan says how many rounds.

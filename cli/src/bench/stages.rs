@@ -9,8 +9,8 @@ use kazoe_common::game::{Bits, Position};
 use super::clock::{self, nanoseconds, timed};
 use super::findings::Label;
 use super::inputs::Inputs;
-use super::known::{BLOCKS, expect};
-use super::rounds::{Spread, Stage, quantile};
+use super::interleave::{Spread, Stage, quantile};
+use super::reference_answers::{BLOCKS, expect};
 use super::{Part, Plan};
 
 /// The stages that the plan wants, in order.

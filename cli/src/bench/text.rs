@@ -6,8 +6,8 @@ use kazoe_common::census::{Arm, BLOCK};
 use kazoe_common::estimate::numerals::grouped;
 
 use super::findings::{Figure, Findings, Measured};
-use super::known::{BLOCKS, SEED};
-use super::rounds::Spread;
+use super::interleave::Spread;
+use super::reference_answers::{BLOCKS, SEED};
 use super::scaling::Scaling;
 use crate::quantity::counted;
 

@@ -6,26 +6,26 @@ use kazoe_common::census::Arm;
 use kazoe_common::game::Variant;
 
 use crate::bench::{self, Findings, Part, Plan};
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, Output, tell};
 use crate::quantity;
 use crate::signals;
 use crate::threads::Threads;
 use crate::variant;
 
-/// Measure how long each stage takes on this machine, and check every answer.
+/// Measure the time of each stage on this machine, and check every result.
 ///
-/// A game's stages take turns, round by round, and each is shown with its least, middle and greatest
-/// round. They work on 128 blocks of 4,096 samples from beyond block 2^20, where a long campaign keeps
-/// the witness search of one block in 128: so the whole pipeline costs what a sample of a long campaign
-/// costs, witnesses included. Stages are timed on one thread in processor time where the system reports it,
-/// the verdicts of single positions and runs of many threads on the wall; each line says which.
+/// A game's stages run in rounds, one round of each in turn, and each is shown with its minimum, median and
+/// maximum. They use 128 blocks of 4,096 samples beyond block 2^20, where a long campaign runs the witness
+/// search in one block of 128: so the whole pipeline has the cost of a sample of a long campaign, witnesses
+/// included. Stages are timed on one thread in processor time if the system reports it, the verdicts of single
+/// positions and runs of many threads in wall time; each line names its clock.
 ///
 /// The funnel and the whole pipeline are measured on the arm in use (see 'kazoe --version --verbose') and
 /// on the portable one. All threads against one: the median of five pairs of runs, beside that of a loop
 /// of bare arithmetic.
 ///
-/// An answer that is not the known one ends everything, with exit code 1.
+/// A wrong result ends the bench with exit code 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,11 +34,11 @@ Examples:
   kazoe bench shogi --only pipeline --arm portable
   kazoe bench --json > bench.json")]
 pub(super) struct Args {
-    #[arg(help = variant::help(" [default: all, one after the other]"), value_parser = variant::parse)]
+    #[arg(help = variant::help(" [default: all]"), value_parser = variant::parse)]
     variant: Option<&'static Variant>,
 
-    /// How long each stage may take at most, in seconds; a first round there is in any case, and of all
-    /// threads against one there are five pairs, however long.
+    /// The time limit of each stage, in seconds; the first round, and the five pairs of all threads against
+    /// one, always run to their end.
     #[arg(
         long,
         value_name = "S",
@@ -48,7 +48,7 @@ pub(super) struct Args {
     )]
     seconds: Duration,
 
-    /// Run exactly N rounds of each stage instead, so that the same work is done each time.
+    /// Run exactly N rounds of each stage instead, for the same work each time.
     #[arg(
         long,
         value_name = "N",
@@ -58,8 +58,8 @@ pub(super) struct Args {
     )]
     rounds: Option<u32>,
 
-    /// How many threads are measured against one: a number, max, or max-1 [default: max, as many as we may
-    /// use].
+    /// The number of threads to compare with one: a number, max, or max-1 [default: max, all that the system
+    /// allows].
     #[arg(short = 't', long, value_name = "T", value_parser = Threads::parse, allow_hyphen_values = true)]
     threads: Option<Threads>,
 
@@ -86,13 +86,13 @@ fn seconds(text: &str) -> Result<Duration, String> {
     if seconds > 0.0 && seconds <= LONGEST {
         Ok(Duration::from_secs_f64(seconds))
     } else {
-        Err("a stage takes more than 0 and at most 3600 seconds".to_owned())
+        Err("the time of a stage must be above 0 and at most 3600 seconds".to_owned())
     }
 }
 
 fn rounds(text: &str) -> Result<u32, String> {
     match quantity::parse(text).map_err(|error| error.to_string())? {
-        0 => Err("at least one round is measured".to_owned()),
+        0 => Err("the number of rounds must be at least 1".to_owned()),
         n => u32::try_from(n)
             .ok()
             .filter(|&n| n <= 1_000_000)
@@ -107,7 +107,7 @@ fn arm(text: &str) -> Result<Arm, String> {
     }
     let names: Vec<_> = here.into_iter().map(Arm::name).collect();
     Err(format!(
-        "no such arm on this machine, it has {}",
+        "unknown arm; this machine has {}",
         names.join(", ")
     ))
 }

@@ -4,17 +4,18 @@ use kazoe_common::census::Outcome;
 use kazoe_coordinator::ledger::{CampaignRecord, ForeignCampaign, Ledger, Snapshot};
 use serde_json::{Value, json};
 
-use crate::ending::{Ending, Stop};
+use crate::campaign_source::PlaceArgs;
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
-use crate::place::PlaceArgs;
-use crate::store;
+use crate::sqlite_args;
 
 /// List the campaigns, oldest first.
 ///
-/// One a line: id, variant, seed, cap, samples there, samples wanted, state, and at a coordinator the priority; between
-/// tabs. The state is complete, or at a coordinator running, paused or cancelled, and in a database file unfinished:
-/// `kazoe run` goes on with it. A campaign of another build is unknown, and one with rows that this build cannot
-/// read is unreadable: a line on standard error says why, and `-` stands for the samples there.
+/// One campaign a line: id, variant, seed, cap, finished samples, requested samples, state, and at a
+/// coordinator the priority; separated by tabs. The state is complete, or at a coordinator running, paused or
+/// cancelled, and in a database file unfinished: `kazoe run` resumes it. A campaign of another build is
+/// unknown, and one with rows that this build does not support is unreadable: a line on standard error gives
+/// the reason, and `-` replaces its finished samples.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +32,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
-        store::block_on(async {
+        sqlite_args::block_on(async {
             for entry in self.all().await? {
                 if let Some(problem) = &entry.problem {
                     tell(format_args!("note: {problem}"));

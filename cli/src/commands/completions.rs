@@ -3,14 +3,14 @@
 use clap_complete::Shell;
 
 use crate::completion;
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::output::Output;
 
 /// Print a script that lets the shell complete commands, flags, their values, and ids.
 ///
-/// Ids of campaigns, workers and tokens are those of the database or the coordinator that the words typed
-/// so far name, or the environment. One that does not answer within a second offers none. The script only
-/// asks this program: let the shell read it afresh, or print it again after an upgrade.
+/// The ids of campaigns, workers and tokens come from the database or the coordinator in the command line or
+/// the environment; there are none if it does not answer within a second. The script calls this program: print
+/// it again after an upgrade.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -19,7 +19,7 @@ Examples:
   kazoe completions fish > ~/.config/fish/completions/kazoe.fish
   echo 'source <(kazoe completions bash)' >> ~/.bashrc")]
 pub(super) struct Args {
-    /// Which shell.
+    /// The shell.
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -1,4 +1,4 @@
-//! `kazoe compute`: a part of a campaign, on a machine that reaches nobody.
+//! `kazoe compute`: computes a part of a campaign on a machine without a network.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -19,20 +19,19 @@ use kazoe_worker::stop::Stop as StopRequest;
 use serde_json::json;
 
 use super::import;
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::progress::Progress;
 use crate::quantity::{self, counted};
 use crate::threads::Threads;
-use crate::{local, rlimits, signals, store};
+use crate::{local, rlimits, signals, sqlite_args};
 
 /// Compute a part of a campaign on a machine without a network.
 ///
-/// The campaign comes in a file, of which only what stands before the segments is read: 'kazoe export'
-/// writes one on the machine that has the campaign, whether any of it is computed yet or not. What is
-/// computed here goes into a ledger file, which 'kazoe import' takes there; the file's name is printed.
-/// Ctrl-C writes what is finished, and the same command goes on; what was finished before 'kill -9' or a
-/// power cut is kept beside the file, and taken up by the same command as well.
+/// It reads the campaign from the header of a ledger file: 'kazoe export' writes one on the machine with the
+/// campaign, even before any segment is computed. It writes its segments into a ledger file for 'kazoe import',
+/// and prints the file's name. Ctrl-C saves the finished segments, and the same command resumes. Segments
+/// finished before 'kill -9' or a power cut are saved beside the file, and the same command uses them too.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -44,7 +43,7 @@ pub(super) struct Args {
     /// The campaign: a ledger file, or - for standard input.
     campaign: PathBuf,
 
-    /// Which segments: A..B is A to B - 1, A.. goes to the end, ..B begins at 0.
+    /// The segments: A..B is A to B - 1, A.. goes to the end, ..B begins at 0.
     #[arg(short, long, value_name = "A..B", value_parser = span)]
     segments: Span,
 
@@ -52,7 +51,7 @@ pub(super) struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// How many threads compute: a number, max, or max-1 [default: max, as many as we may use].
+    /// The number of threads: a number, max, or max-1 [default: max, all that the system allows].
     #[arg(short = 't', long, value_name = "T", value_parser = Threads::parse, allow_hyphen_values = true)]
     threads: Option<Threads>,
 
@@ -76,9 +75,7 @@ fn span(text: &str) -> Result<Span, String> {
         to: (!to.is_empty()).then(|| number(to)).transpose()?,
     };
     match span.to {
-        Some(to) if to <= span.from => Err(format!(
-            "{text} has no segments: {to} is the first left out"
-        )),
+        Some(to) if to <= span.from => Err(format!("{text} is empty: it ends before segment {to}")),
         _ => Ok(span),
     }
 }
@@ -104,7 +101,7 @@ impl Args {
         let counter = Arc::new(Counter::new(&header.campaign).map_err(Stop::failed)?);
         check_self_tests(&header, &local::self_tests(&counter)).map_err(Stop::failed)?;
         let path = self.path(&header, &segments)?;
-        store::block_on(self.compute(&header, segments, counter, &path, output))
+        sqlite_args::block_on(self.compute(&header, segments, counter, &path, output))
     }
 
     fn path(&self, header: &Header, segments: &Range<Segment>) -> Result<PathBuf, Stop> {
@@ -112,7 +109,7 @@ impl Args {
         let path = named.unwrap_or_else(|| name(header, segments));
         if path == Path::new("-") || output_file::is_standard_output(&path) {
             return Err(Stop::usage(
-                "--output names a file: an interrupted part goes on from it",
+                "--output must name a file: an interrupted part resumes from it",
             ));
         }
         // Before anything is computed.
@@ -161,7 +158,7 @@ impl Args {
 
     fn say(&self, record: &CampaignRecord, segments: &Range<Segment>, there: Part) {
         tell(format_args!(
-            "Computing the segments {} to {} of campaign {} of {}: {} of {} samples are there already.",
+            "Computing the segments {} to {} of campaign {} of {}: {} of {} samples are finished.",
             grouped(segments.start),
             grouped(segments.end - 1),
             record.id,
@@ -184,11 +181,11 @@ impl Args {
         rlimits::leave_cpu_time_to_stop(threads);
         let mut progress = Progress::new(samples(record.cut, segments), there.samples);
         progress.set_estimate(format!("campaign {}", record.id));
-        let told = |session: &Session, _: &Snapshot| {
+        let show = |session: &Session, _: &Snapshot| {
             progress.set(there.samples + session.computed, session.rate);
         };
         let range = segments.clone();
-        let worked = local::run(ledger, record, counter, range, threads, stop, told).await;
+        let worked = local::run(ledger, record, counter, range, threads, stop, show).await;
         progress.end();
         let (summary, _) = worked.map_err(Stop::failed)?;
         tell(format_args!(
@@ -238,7 +235,7 @@ impl Args {
             return Ok(Ending::Done);
         }
         tell(format_args!(
-            "Saved: {} of {}. The same command goes on.",
+            "Saved: {} of {}. The same command resumes.",
             grouped(there.segments),
             counted(wanted, "segment")
         ));
@@ -361,7 +358,7 @@ mod tests {
     use super::{Span, span};
 
     #[test]
-    fn segments_are_told_by_their_ends() {
+    fn ranges_of_segments_parse() {
         let typed = |text, from, to| assert_eq!(span(text), Ok(Span { from, to }), "{text}");
         typed("0..500", 0, Some(500));
         typed("2k..", 2_000, None);

@@ -17,35 +17,35 @@ use tokio_rustls::TlsAcceptor;
 use tracing::{info, warn};
 
 use crate::address::Listen;
-use crate::database::DatabaseArgs;
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::limits::LimitArgs;
 use crate::logging::LogArgs;
+use crate::postgres_args::DatabaseArgs;
 use crate::settings::{Settings as Said, SettingsArgs};
-use crate::{secrets, signals, span, text_file};
+use crate::{duration_arg, secrets, signals, text_file};
 
-/// Lead workers: lend them segments, keep what they count.
+/// Run a coordinator: lease segments to workers and store their tallies.
 ///
-/// It keeps everything in a database on PostgreSQL and nothing in itself: kill it whenever you like and
-/// start it again, or run two on one database. SIGTERM or Ctrl-C: it lends nothing more, takes what
-/// arrives and leaves; the workers wait for the next one. The log on standard error shows what happens,
-/// and how far each campaign is.
+/// It stores all state in PostgreSQL: it may be killed and restarted at any time, and two may run on one
+/// database. On SIGTERM or Ctrl-C it grants no new leases, accepts arriving tallies and exits; the workers wait
+/// for the next coordinator. It logs events and each campaign's progress to standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   kazoe coordinator --database-url-file runtime.url
   kazoe coordinator --database-url-file runtime.url --listen 0.0.0.0:7273 --tls-cert c.pem --tls-key k.pem
   kazoe coordinator --database-url-file runtime.url --listen 10.0.0.5:7273 --plaintext
-  kazoe coordinator --database-url-file runtime.url --no-tokens      on one machine, to try it out
-  kazoe coordinator --config coordinator.toml --print-config         what it would run with, and why
+  kazoe coordinator --database-url-file runtime.url --no-tokens      for a trial on one machine
+  kazoe coordinator --config coordinator.toml --print-config         the effective settings and \
+  their sources
 
 First, once: 'kazoe migrate' and 'kazoe token create'; see their --help.")]
 pub(super) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
 
-    /// Where to listen: an address or a name with its port, as in localhost:7273, at all addresses that the
-    /// name has; :7273 is every address of this machine. Without a port it is 7273.
+    /// The listening address: an address or a name with its port, as in localhost:7273, at all addresses of the
+    /// name; :7273 is every address of this machine. The default port is 7273.
     #[arg(
         long,
         value_name = "ADDRESS:PORT",
@@ -59,7 +59,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with_all = ["tls_cert", "tls_key", "tls_client_ca"])]
     plaintext: bool,
 
-    /// A file with the certificates (PEM) that show who we are: TLS.
+    /// A file with the coordinator's certificates (PEM); enables TLS.
     #[arg(long, value_name = "FILE", env = "KAZOE_TLS_CERT")]
     tls_cert: Option<PathBuf>,
 
@@ -67,7 +67,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", env = "KAZOE_TLS_KEY")]
     tls_key: Option<PathBuf>,
 
-    /// A file with the authorities (PEM) that callers' own certificates must come from.
+    /// A file with the authorities (PEM) of client certificates, which callers then must present.
     #[arg(long, value_name = "FILE", env = "KAZOE_TLS_CLIENT_CA")]
     tls_client_ca: Option<PathBuf>,
 
@@ -75,20 +75,20 @@ pub(super) struct Args {
     #[arg(long)]
     no_tokens: bool,
 
-    /// How long a lease holds unless its worker asks for more time, at least 1s.
-    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = span::parse)]
+    /// The duration of a lease without a heartbeat, at least 1s.
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = duration_arg::parse)]
     hold: Duration,
 
-    /// How long a lease should take its worker.
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = span::parse)]
+    /// The target computing time of a lease.
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration_arg::parse)]
     lease: Duration,
 
-    /// Which share of new campaigns' segments another owner computes as well.
+    /// The share of new campaigns' segments that another owner audits.
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = audit_share)]
     audit: u32,
 
-    /// How often the log shows each campaign's progress.
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = span::parse)]
+    /// The interval of each campaign's progress in the log.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration_arg::parse)]
     rhythm: Duration,
 
     #[command(flatten)]
@@ -116,7 +116,7 @@ fn audit_share(text: &str) -> Result<u32, String> {
     Ok(millionths.max(1))
 }
 
-/// How many connections may wait to be taken: after a restart all workers come back within seconds.
+/// The length of the queue of new connections: after a restart all workers reconnect within seconds.
 const BACKLOG: u32 = 16_384;
 
 /// Listens at all addresses of a host on one port.
@@ -195,30 +195,31 @@ impl Args {
         let local = addresses.iter().all(is_local);
         if self.no_tokens && !local {
             return Err(Stop::usage(format_args!(
-                "--no-tokens makes everybody who reaches {} the operator: it goes with an address of \
-                 this machine only, such as 127.0.0.1:7273",
+                "--no-tokens makes every caller at {} an operator: it requires a loopback address, \
+                 such as 127.0.0.1:7273",
                 self.listen
             )));
         }
         if !local && !self.plaintext && self.tls_cert.is_none() {
             return Err(Stop::usage(format_args!(
-                "{} is reached from other machines, and their tokens would be sent in the clear: give \
-                 --tls-cert and --tls-key, or say --plaintext if the network is your own",
+                "{} is reachable from other machines, and their tokens would cross the network \
+                 unencrypted: give --tls-cert and --tls-key, or --plaintext if the network is \
+                 private",
                 self.listen
             )));
         }
         if self.tls_cert.is_some() != self.tls_key.is_some() {
             return Err(Stop::usage(
-                "--tls-cert and --tls-key go together: a certificate and its key",
+                "--tls-cert and --tls-key require each other: a certificate and its key",
             ));
         }
         if self.tls_client_ca.is_some() && self.tls_cert.is_none() {
             return Err(Stop::usage(
-                "--tls-client-ca goes with --tls-cert and --tls-key",
+                "--tls-client-ca requires --tls-cert and --tls-key",
             ));
         }
         if self.hold < Duration::from_secs(1) {
-            return Err(Stop::usage("--hold is at least 1s"));
+            return Err(Stop::usage("--hold must be at least 1s"));
         }
         Ok(())
     }
@@ -283,7 +284,7 @@ mod tests {
     use super::audit_share;
 
     #[test]
-    fn shares_are_told_in_percent() {
+    fn shares_parse_as_percentages() {
         for (text, millionths) in [
             ("0%", 0),
             ("1%", 10_000),

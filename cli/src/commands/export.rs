@@ -10,19 +10,19 @@ use kazoe_coordinator::output_file::{self, OutputFile};
 use serde_json::json;
 
 use super::import;
+use crate::campaign_source::PlaceArgs;
 use crate::completion::ids;
-use crate::ending::{Ending, Stop};
-use crate::office::Office;
+use crate::coordinator_client::Office;
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
-use crate::place::PlaceArgs;
 use crate::quantity::counted;
-use crate::store;
+use crate::sqlite_args;
 
-/// Write a campaign's ledger as one text file, which anyone can verify or import.
+/// Write a campaign's ledger as one text file, for 'kazoe verify' and 'kazoe import'.
 ///
-/// It holds every finished segment's tally with its provenance and witnesses. Prints the file's name. A file
-/// appears whole, or the one that was there stays, and it keeps its permissions; links are followed, pipes and
-/// devices are written as they are.
+/// The file has every finished segment's tally with its provenance and witnesses. Prints the file's name. The
+/// command replaces an existing file atomically and keeps its permissions; it follows links, and writes to
+/// pipes and devices directly.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -49,7 +49,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
-        store::block_on(async {
+        sqlite_args::block_on(async {
             if self.place.office.is_named() {
                 return self.fetch(output).await;
             }
@@ -62,7 +62,7 @@ impl Args {
     }
 
     async fn write(&self, ledger: &LocalStore, output: &mut Output) -> Result<(), Stop> {
-        let record = store::find(ledger, self.campaign.as_deref()).await?;
+        let record = sqlite_args::find(ledger, self.campaign.as_deref()).await?;
         let id = &record.id;
         let path = self.path(&record);
         if is_standard_output(&path) {

@@ -4,23 +4,23 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
-use crate::ending::{Ending, Stop};
-use crate::office::OfficeArgs;
+use crate::coordinator_client::OfficeArgs;
+use crate::exit::{Ending, Stop};
 use crate::output::{Output, tell};
-use crate::store;
+use crate::sqlite_args;
 
-/// Ask a coordinator whether it lends work; exit code 0 if so.
+/// Check whether a coordinator grants leases; exit code 0 if so.
 ///
-/// It needs no token. A coordinator says no while it leaves, and while its database cannot serve; its log has
-/// the cause. With --alive the exit code is 0 if the coordinator answers at all: to start it again does not
-/// help a database.
+/// It needs no token. The check fails while the coordinator shuts down, and while its database cannot serve;
+/// its log has the cause. With --alive the exit code is 0 if the coordinator answers at all, because a restart
+/// does not repair a database.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   kazoe health --coordinator http://127.0.0.1:7273
   kazoe health --alive || systemctl restart kazoe-coordinator")]
 pub(super) struct Args {
-    /// Ask only whether the coordinator answers, not whether it lends work.
+    /// Check only whether the coordinator answers, not whether it grants leases.
     #[arg(long)]
     alive: bool,
 
@@ -30,7 +30,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
-        store::block_on(async {
+        sqlite_args::block_on(async {
             let office = self.office.open()?;
             let wire = self.office.link()?.open().map_err(Stop::usage)?;
             let asked = HealthCheckRequest {
@@ -47,8 +47,8 @@ impl Args {
                 return Ok(Ending::Done);
             }
             tell(format_args!(
-                "error: {} lends nothing at present: it leaves, or its database cannot serve; the log of \
-                 the coordinator has the cause",
+                "error: {} grants no leases: it is shutting down, or its database cannot serve; \
+                 see the coordinator's log for the cause",
                 office.url
             ));
             Ok(Ending::Failed)

@@ -3,7 +3,7 @@
 use clap::CommandFactory;
 
 use super::Cli;
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::settings;
 
 /// Print the help of a command, as its --help does.
@@ -14,7 +14,7 @@ Examples:
   kazoe help run
   kazoe help token create")]
 pub(super) struct Args {
-    /// The command [default: all of them, in a list].
+    /// The command [default: a list of all commands].
     #[arg(value_name = "COMMAND")]
     words: Vec<String>,
 }

@@ -21,24 +21,24 @@ use serde_json::json;
 use self::afar::{Sent, nothing_taken};
 use self::interruption::Interruption;
 use self::whole::Whole;
-use crate::ending::{Ending, Stop};
+use crate::campaign_source::PlaceArgs;
+use crate::exit::{Ending, Stop};
 use crate::local;
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
-use crate::place::PlaceArgs;
 use crate::quantity::counted;
-use crate::store;
+use crate::sqlite_args;
 
-/// Read a ledger file into the database, or hand it to a coordinator.
+/// Import a ledger file into the database, or into a coordinator's.
 ///
-/// Its segments fill those that are empty; those that are there already are compared, whole. A campaign
-/// that is not there yet is begun, and 'kazoe run', or the coordinator's workers, go on with it. A
-/// coordinator takes files from operators, and credits the owner of their token. Nothing is believed that this build
-/// would compute differently in the file's self-test; 'kazoe verify FILE' recomputes any share of it.
+/// Its segments fill empty segments; existing tallies are compared as a whole. A new campaign is created, and
+/// 'kazoe run', or the coordinator's workers, continue it. A coordinator accepts files from operators only, and
+/// credits the owner of their token. A file is rejected if this build computes its self-test differently;
+/// 'kazoe verify FILE' recomputes any share of it.
 ///
-/// The whole file is read first, and compared with the digest, the fingerprint and the checksum that it
-/// states. A database takes all of it in one transaction, or nothing: on a fault in the file, a full disk or
-/// Ctrl-C it is as before. A coordinator takes it in requests of at most 256 segments; an import that stops
-/// early says which segments were taken. Importing a file again is always safe.
+/// The command reads the whole file first, and compares it with the digest, the fingerprint and the checksum in
+/// the file. It imports the file into a database in one transaction: an error in the file, a full disk or
+/// Ctrl-C leave the database unchanged. It sends the file to a coordinator in requests of at most 256 segments;
+/// an interrupted import names the imported segments. Repeating an import is always safe.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -49,7 +49,7 @@ pub(super) struct Args {
     /// The ledger file, or - for standard input.
     file: PathBuf,
 
-    /// Who answers for what the file says, in a database [default: import].
+    /// The owner that is credited in a database [default: import].
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
 
@@ -96,7 +96,7 @@ impl Args {
         let office = &self.place.office;
         if office.is_named() && self.owner.is_some() {
             return Err(Stop::usage(
-                "--owner goes with a database: a coordinator credits the owner of the token",
+                "--owner requires a database: a coordinator credits the owner of the token",
             ));
         }
         let interruption = Interruption::hear(name(&self.file))?;
@@ -108,12 +108,12 @@ impl Args {
         let stated = whole.stated;
         if stated.is_none() && sums.segments > 0 {
             tell(format_args!(
-                "{} states no fingerprint: its counts are compared with nothing but themselves; \
-                 `kazoe verify` computes them again",
+                "{} has no fingerprint: its counts are checked for consistency only; `kazoe \
+                 verify` computes them again",
                 name(&self.file)
             ));
         }
-        let sent = store::block_on(async {
+        let sent = sqlite_args::block_on(async {
             if !office.is_named() {
                 return self.keep(whole, &counter, &interruption).await;
             }
@@ -197,11 +197,11 @@ impl Args {
         output.flush()?;
         for segment in done.disputed.iter().take(10) {
             tell(format_args!(
-                "error: segment {segment} differs from the one that is there"
+                "error: segment {segment} differs from the accepted tally"
             ));
         }
         tell(format_args!(
-            "error: disputed now: {}; workers of a third owner settle that, or `kazoe resolve`",
+            "error: disputed now: {}; a third owner's workers settle the dispute, or `kazoe resolve`",
             counted(done.disputed.len() as u64, "segment")
         ));
         Ok(Ending::Failed)

@@ -7,21 +7,21 @@ use kazoe_common::census::{Explanation, Judge, Outcome, Ruling};
 use kazoe_common::game::{Position, Rules, Side};
 use serde_json::{Value, json};
 
-use crate::ending::{Ending, Stop};
-use crate::lines::answer_each;
+use crate::batch_io::answer_each;
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output};
-use crate::position::PositionsArgs;
+use crate::quoting::PositionsArgs;
 
 /// Judge positions: on a terminal whether a game can lead to them; elsewhere SFEN, tab, outcome, tab, depth.
 ///
-/// The outcome is one of mirrored, two_pawns, immobile, in_check, unreachable and reachable, decided in
-/// this order; the depth, for unreachable positions only, is the most plies that can be traced back.
-/// A mirrored position is one that the count leaves out because its left-right mirror image stands for both;
-/// on a terminal it is judged as well. A position with White to move is judged with the board turned by 180 degrees
-/// and the players exchanged: then Black is to move, and one can be reached if the other can. Positions are given as
-/// SFEN, each in quotes, also after the words `sfen` or `position sfen`, or as `startpos`, and with `moves` behind them;
-/// without any as arguments they are read from standard input, one a line. Each is printed in one form, however it was
-/// typed: the hands in the order R B G S N L P, and 1 as the number of the move.
+/// The outcome is one of mirrored, two_pawns, immobile, in_check, unreachable and reachable, decided in this
+/// order; the depth, for unreachable positions only, is the most plies that can be traced back. A mirrored
+/// position is not counted, because its left-right mirror image represents both; on a terminal it is judged
+/// too. A position with White to move is judged with the board turned by 180 degrees and the players exchanged:
+/// then Black is to move, and one is reachable if and only if the other is. Positions are SFEN, each in quotes,
+/// optionally after the words `sfen` or `position sfen`, or `startpos`, and optionally followed by `moves`;
+/// without arguments the command reads positions from standard input, one a line. Each is printed in a normal
+/// form: the hands in the order R B G S N L P, and 1 as the number of the move.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,11 +33,11 @@ pub(super) struct Args {
     #[command(flatten)]
     positions: PositionsArgs,
 
-    /// Say why, and for a reachable position give legal moves that lead to it.
+    /// Print the reason, and for a reachable position legal moves that lead to it.
     #[arg(long)]
     explain: bool,
 
-    /// Judge positions that are greater than their mirror image too.
+    /// Judge mirrored positions too.
     #[arg(long)]
     no_mirror: bool,
 
@@ -122,10 +122,10 @@ impl Answer<'_> {
         let name = self.ruling.outcome.name();
         let why = match self.ruling.outcome {
             Outcome::TwoPawns => "two unpromoted Pawns of one side share a file",
-            Outcome::Immobile => "a piece could never move again",
-            Outcome::InCheck => "the King of the side that has just moved could be taken",
+            Outcome::Immobile => "a piece has no move on any board",
+            Outcome::InCheck => "the King of the side that has just moved is attacked",
             Outcome::Unreachable if self.ruling.depth == Some(0) => "no move can have led to it",
-            Outcome::Unreachable => "no trail of moves back from it leads to the start",
+            Outcome::Unreachable => "no sequence of moves back from it leads to the start",
             Outcome::Reachable | Outcome::Mirrored | Outcome::Undecided => "",
         };
         if can_occur {
@@ -138,7 +138,7 @@ impl Answer<'_> {
             text.push_str(").\n");
         }
         if is_mirrored {
-            text.push_str("  The count takes its left-right mirror image for both (mirrored): ");
+            text.push_str("  The count uses its left-right mirror image for both (mirrored): ");
             self.rules
                 .write_sfen(&self.rules.mirrored(&self.position), text);
             text.push('\n');
@@ -150,8 +150,9 @@ impl Answer<'_> {
         if let Some(explanation) = &self.explanation {
             if let Some(twin) = &self.twin {
                 text.push_str(
-                    "  White is to move. Turn the board round and exchange the players, and Black is, in a position \
-                     that can be reached if this one can. What follows is said of that one:\n  ",
+                    "  White is to move. With the board turned and the players exchanged Black is \
+                     to move, in a position that is reachable if and only if this one is. The \
+                     lines below judge that position:\n  ",
                 );
                 self.rules.write_sfen(twin, text);
                 text.push('\n');

@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
 use super::Cli;
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::output::Output;
 use crate::settings;
 
@@ -23,8 +23,8 @@ pub(super) struct Args {
     #[arg(value_name = "COMMAND")]
     words: Vec<String>,
 
-    /// Write the pages of kazoe and of every command into this folder, which is made if it is missing, and print
-    /// their names.
+    /// Write the pages of kazoe and of every command into this folder, creating it if missing, and print their
+    /// names.
     #[arg(short, long, value_name = "FOLDER", conflicts_with = "words")]
     output: Option<PathBuf>,
 }

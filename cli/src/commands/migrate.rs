@@ -2,16 +2,16 @@
 
 use kazoe_coordinator::ledger::PostgresLedger;
 
-use crate::database::DatabaseArgs;
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::output::{Output, tell};
-use crate::store;
+use crate::postgres_args::DatabaseArgs;
+use crate::sqlite_args;
 
 /// Migrate a database on PostgreSQL to this build's schema, as the role that owns it.
 ///
-/// Once for a new database, and again with each new version of Kazoe, before its coordinators start;
-/// where there is nothing to do it does nothing. A pooler before the database must give the
-/// connection a session of its own (pool_mode = session of PgBouncer). The roles come from deploy/postgres/create_roles.sql.
+/// Run it once for a new database, and again with each new version of Kazoe, before its coordinators start; it
+/// is idempotent. A pooler before the database must give the connection a session of its own (pool_mode =
+/// session of PgBouncer). The roles come from deploy/postgres/create_roles.sql.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,7 +24,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, _: &mut Output) -> Result<Ending, Stop> {
-        store::block_on(async {
+        sqlite_args::block_on(async {
             let url = self.database.url()?;
             PostgresLedger::migrate(&url).await.map_err(Stop::failed)?;
             tell("The schema is this build's.");

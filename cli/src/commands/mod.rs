@@ -12,10 +12,11 @@ mod import;
 mod judge;
 mod man;
 mod migrate;
-mod pace;
+mod pause_resume;
 mod perft;
 mod predecessors;
 mod priority;
+mod purge_resolve_retry;
 mod rank;
 mod report;
 mod run;
@@ -23,7 +24,6 @@ mod sample;
 mod size;
 mod submit;
 mod token;
-mod trust;
 mod unrank;
 mod verify;
 mod watch;
@@ -37,7 +37,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use kazoe_common::census::Arm;
 
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::output::Output;
 use crate::settings::{self, Refusal, Settings};
 
@@ -46,10 +46,10 @@ use crate::settings::{self, Refusal, Settings};
 #[command(
     name = "kazoe",
     about = "Counts the reachable positions of shogi-family games by Monte Carlo",
-    long_about = "Kazoe counts the positions of shogi-family games that can arise in play: it draws \
-        positions at random from a set of exactly known size, proves for each whether a game can lead \
-        to it, and gives the number with honest intervals. Results go to standard output, everything \
-        else to standard error.",
+    long_about = "Kazoe counts the positions of shogi-family games that can arise in play: it \
+                  draws positions at random from a set of exactly known size, proves for each whether a game \
+                  can lead to it, and estimates the number with confidence intervals. Results go to standard \
+                  output, all other messages to standard error.",
     after_help = GUIDE_AFTER_HELP,
     disable_version_flag = true,
     disable_help_subcommand = true,
@@ -86,10 +86,10 @@ const GUIDE: &str = "\
 kazoe counts the reachable positions of shogi-family games.
 
   kazoe run                    count mini shogi, with 10 million samples
-  kazoe report                 what was found, beside the published figures
-  kazoe size shogi             how many candidate positions there are, exactly
-  kazoe unrank minishogi 0     the position with a number
-  kazoe --help                 all commands; every one has examples in its --help
+  kazoe report                 the results, beside the published figures
+  kazoe size shogi             the exact number of candidate positions
+  kazoe unrank minishogi 0     the position of a rank
+  kazoe --help                 all commands; the --help of each has examples
 ";
 
 #[derive(Debug, Subcommand)]
@@ -113,16 +113,16 @@ enum Command {
     Worker(worker::Args),
     Submit(submit::Args),
     Watch(watch::Args),
-    Pause(pace::Pause),
-    Resume(pace::Resume),
-    Cancel(pace::Cancel),
+    Pause(pause_resume::Pause),
+    Resume(pause_resume::Resume),
+    Cancel(pause_resume::Cancel),
     Priority(priority::Args),
     Workers(workers::Args),
     Drain(workers::Drain),
     Reclaim(workers::Reclaim),
-    Purge(trust::Purge),
-    Resolve(trust::Resolve),
-    Retry(trust::Retry),
+    Purge(purge_resolve_retry::Purge),
+    Resolve(purge_resolve_retry::Resolve),
+    Retry(purge_resolve_retry::Retry),
     Token(token::Args),
     Health(health::Args),
     Migrate(migrate::Args),

@@ -4,10 +4,10 @@ use kazoe_common::game::{Move, Rules, Variant};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde_json::json;
 
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output};
-use crate::position;
 use crate::quantity;
+use crate::quoting;
 use crate::threads;
 use crate::variant;
 
@@ -27,11 +27,11 @@ pub(super) struct Args {
     #[arg(help = variant::help(""), value_parser = variant::parse)]
     variant: &'static Variant,
 
-    /// How many moves.
+    /// The number of moves.
     #[arg(value_parser = quantity::narrow::<u32>)]
     depth: u32,
 
-    /// Where to begin, in quotes; the initial position if it is left out.
+    /// The starting position, in quotes [default: the initial position].
     sfen: Option<String>,
 
     /// Print the count after each first move too: move, tab, count, and at last the total.
@@ -47,7 +47,7 @@ impl Args {
         threads::start_pool()?;
         let rules = Rules::<u128>::new(self.variant);
         let position = match &self.sfen {
-            Some(sfen) => position::read(&rules, sfen).map_err(Stop::Usage)?,
+            Some(sfen) => quoting::read(&rules, sfen).map_err(Stop::Usage)?,
             None => rules.initial(),
         };
         let parts: Vec<(Move, u64)> = match self.depth.checked_sub(1) {

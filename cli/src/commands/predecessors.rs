@@ -6,15 +6,15 @@ use kazoe_common::census::break_of_rules;
 use kazoe_common::game::{Move, Variant};
 use serde_json::json;
 
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
-use crate::position::Games;
+use crate::quoting::Games;
 use crate::variant;
 
 /// Print the positions from which a legal move leads to this one: move, tab, SFEN.
 ///
-/// The order is documented and the same everywhere. The position may hold fewer pieces than the game
-/// has. One that breaks the local rules has no predecessors.
+/// The order is documented and the same everywhere. The position may hold fewer pieces than the game has. A
+/// position that breaks the local rules has no predecessors.
 #[derive(Debug, clap::Args)]
 #[command(
     allow_missing_positional = true,
@@ -25,7 +25,7 @@ Examples:
   kazoe predecessors minishogi 'rbsgk/4p/P4/5/KGSBR w - 1' | wc -l"
 )]
 pub(super) struct Args {
-    #[arg(help = variant::help("; where it is left out, that of the position's board"), value_parser = variant::parse)]
+    #[arg(help = variant::help(" [default: the game with the position's board]"), value_parser = variant::parse)]
     variant: Option<&'static Variant>,
 
     /// The position, in quotes.

@@ -7,14 +7,14 @@ use kazoe_proto::admin;
 use serde_json::json;
 
 use crate::completion::ids;
-use crate::ending::{Ending, Stop};
-use crate::office::OfficeArgs;
+use crate::coordinator_client::OfficeArgs;
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
-use crate::{quantity, store};
+use crate::{quantity, sqlite_args};
 
-/// Change a campaign's priority: a worker that asks for work gets it of the campaign with the highest one.
+/// Change a campaign's priority: workers get leases of the campaign with the highest priority.
 ///
-/// Leases that were given out before stay. Prints id, state and priority, between tabs. `kazoe campaigns` shows the
+/// Existing leases stay. Prints id, state and priority, separated by tabs. `kazoe campaigns` shows the
 /// priorities.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -27,7 +27,7 @@ pub(super) struct Args {
     #[arg(add = ArgValueCompleter::new(ids::campaigns))]
     campaign: String,
 
-    /// The priority, -2^63 to 2^63 - 1; a campaign begins with 0 if its submission says nothing else.
+    /// The priority, -2^63 to 2^63 - 1; the default of a submission is 0.
     #[arg(value_name = "N", value_parser = quantity::signed, allow_negative_numbers = true)]
     priority: i64,
 
@@ -40,7 +40,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
-        store::block_on(async {
+        sqlite_args::block_on(async {
             let mut office = self.office.open()?;
             let id = office.find(Some(&self.campaign)).await?.id;
             let request = admin::set_priority_request(&id, self.priority);
@@ -71,14 +71,14 @@ impl Args {
 fn words(record: &CampaignRecord, complete: bool, before: i64, now: i64) -> String {
     let id = &record.id;
     if before == now {
-        return format!("The priority of campaign {id} was {now} already.");
+        return format!("The priority of campaign {id} was already {now}.");
     }
     let changed = format!("The priority of campaign {id} is changed from {before} to {now}");
     match record.pace {
-        _ if complete => format!("{changed}; it is complete, and only its audits are lent."),
-        Pace::Running => format!("{changed}; it counts from the next lease on."),
+        _ if complete => format!("{changed}; it is complete, and only its audits are leased."),
+        Pace::Running => format!("{changed}; it applies from the next lease on."),
         Pace::Paused | Pace::Cancelled => format!(
-            "{changed}; it is {}, and `kazoe resume {id}` lends its segments.",
+            "{changed}; it is {}, and `kazoe resume {id}` resumes it.",
             record.pace.name()
         ),
     }

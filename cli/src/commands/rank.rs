@@ -4,16 +4,16 @@ use kazoe_common::game::{Position, Rules};
 use kazoe_common::population::{Candidates, RankOfError};
 
 use super::unrank::write_ranked;
-use crate::ending::{Ending, Stop};
-use crate::lines::answer_each;
+use crate::batch_io::answer_each;
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, Output};
-use crate::position::PositionsArgs;
+use crate::quoting::PositionsArgs;
 
 /// Print the ranks of these positions: rank, tab, SFEN.
 ///
-/// Positions are given as SFEN, each in quotes; the words `sfen` or `position sfen` may stand before it. Without any
-/// as arguments they are read from standard input, one a line. A position outside the population is an error that names the rank of its mirror
-/// image if that one is inside.
+/// Positions are SFEN, each in quotes, optionally after the words `sfen` or `position sfen`. Without arguments
+/// the command reads positions from standard input, one a line. A position outside the population is an error,
+/// which names the rank of its mirror image if that is inside.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -2,19 +2,19 @@
 
 use clap_complete::engine::ArgValueCompleter;
 
+use crate::campaign_source::PlaceArgs;
 use crate::completion::ids;
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::output::Output;
-use crate::place::PlaceArgs;
 use crate::report::{Findings, ReportForm};
-use crate::store;
+use crate::sqlite_args;
 
-/// Print what a campaign found so far.
+/// Print a campaign's results so far.
 ///
-/// The funnel beside the figures of others, the unreachable by depth, L and E of the published search,
-/// the estimate with its intervals, each with what it promises, and beside it the published estimate and
-/// whether the two agree. All figures are those of the prefix: the finished segments from the first on
-/// without a gap. docs/report.md names every figure of every format.
+/// The funnel compared with published figures, the unreachable by depth, L and E of the published search, the
+/// estimate with its intervals and their guarantees, the published estimate, and whether the two agree. All
+/// figures are those of the prefix: the finished segments from the first on without a gap. docs/report.md lists
+/// every figure of every format.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,7 +32,7 @@ pub(super) struct Args {
     #[command(flatten)]
     place: PlaceArgs,
 
-    /// How the report is written.
+    /// The format of the report.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
     format: ReportForm,
 
@@ -48,7 +48,7 @@ impl Args {
         } else {
             self.format
         };
-        store::block_on(async {
+        sqlite_args::block_on(async {
             if self.place.office.is_named() {
                 let mut office = self.place.office.open()?;
                 let record = office.find(self.campaign.as_deref()).await?;
@@ -57,7 +57,7 @@ impl Args {
             }
             let store = &self.place.store;
             let findings = store.read(async |ledger| {
-                let record = store::find(ledger, self.campaign.as_deref()).await?;
+                let record = sqlite_args::find(ledger, self.campaign.as_deref()).await?;
                 Findings::gather(ledger, record, store).await
             });
             output.text(&findings.await?.render(form))?;

@@ -12,15 +12,15 @@ use kazoe_coordinator::progress::{self, took};
 use kazoe_worker::session::Progress as Session;
 use kazoe_worker::stop::Stop as StopRequest;
 
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::local::{self, SEGMENT_BLOCKS};
 use crate::output::{FormArgs, Output, tell};
 use crate::progress::Progress;
 use crate::quantity::{self, counted};
-use crate::report::{Findings, ReportForm, typed};
+use crate::report::{Findings, ReportForm, next_command};
 use crate::rlimits;
 use crate::signals;
-use crate::store::{self, StoreArgs};
+use crate::sqlite_args::{self, StoreArgs};
 use crate::threads::Threads;
 use crate::variant;
 
@@ -32,9 +32,8 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Count a game's reachable positions on this machine.
 ///
-/// Begins a campaign, or resumes it where it stopped, or extends it to more samples: the database knows
-/// every segment that is finished. Ctrl-C stops and saves; the same command goes on. At the end comes
-/// the report (see 'kazoe report --help').
+/// Begins a campaign, resumes it, or extends it to more samples: the database has every finished segment.
+/// Ctrl-C saves and stops; the same command resumes. It ends with the report (see 'kazoe report --help').
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -46,7 +45,7 @@ pub(super) struct Args {
     #[arg(help = variant::help(""), default_value = "minishogi", value_parser = variant::parse)]
     variant: &'static Variant,
 
-    /// How many samples: 10M, 5e9, 1_000_000 [default: those that the campaign has, or 10M].
+    /// The number of samples: 10M, 5e9, 1_000_000 [default: those of the campaign, or 10M].
     #[arg(short = 'n', long, value_name = "N", value_parser = quantity::parse, allow_hyphen_values = true)]
     samples: Option<u64>,
 
@@ -54,7 +53,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "S", default_value = "1", value_parser = quantity::parse, allow_hyphen_values = true)]
     seed: u64,
 
-    /// How many threads compute: a number, max, or max-1 [default: max, as many as we may use].
+    /// The number of threads: a number, max, or max-1 [default: max, all that the system allows].
     #[arg(short = 't', long, value_name = "T", value_parser = Threads::parse, allow_hyphen_values = true)]
     threads: Option<Threads>,
 
@@ -62,7 +61,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "BLOCKS", value_parser = quantity::parse, allow_hyphen_values = true)]
     segment: Option<u64>,
 
-    /// The most positions that one search may expand; such a campaign is another one [default: none].
+    /// The most positions that one search may expand; the cap is part of the campaign's identity [default:
+    /// none].
     #[arg(long, value_name = "N", value_parser = quantity::parse, allow_hyphen_values = true)]
     cap: Option<u64>,
 
@@ -81,7 +81,7 @@ impl Args {
             self.segment.unwrap_or(SEGMENT_BLOCKS),
         )
         .map_err(Stop::usage)?;
-        store::block_on(self.count(output))
+        sqlite_args::block_on(self.count(output))
     }
 
     async fn count(&self, output: &mut Output) -> Result<Ending, Stop> {
@@ -149,7 +149,8 @@ impl Args {
                 campaign.seed
             ),
             Submitted::Extended { from } => format!(
-                "Extending campaign {id} of {name} in {path} from {} to {wanted} samples: {there} are there{}.",
+                "Extending campaign {id} of {name} in {path} from {} to {wanted} samples: {there} \
+                 are finished{}.",
                 grouped(from),
                 if from % (record.cut.segment_blocks * BLOCK) == 0 {
                     ""
@@ -161,12 +162,12 @@ impl Args {
                 format!("Campaign {id} of {name} in {path} is complete: {wanted} samples.")
             }
             Submitted::Existing | Submitted::Fewer { .. } => format!(
-                "Resuming campaign {id} of {name} in {path}: {there} of {wanted} samples are there already."
+                "Resuming campaign {id} of {name} in {path}: {there} of {wanted} samples are finished."
             ),
         });
         if let Submitted::Fewer { asked } = how {
             tell(format_args!(
-                "It has more samples than the {} asked for now; they stay.",
+                "It has more samples than the requested {}; they stay.",
                 grouped(asked)
             ));
         }
@@ -198,7 +199,7 @@ impl Args {
         let mut progress = Progress::new(record.cut.samples, before.accepted_samples);
         progress.set_estimate(estimate(before));
         let mut looked = Instant::now();
-        let told = |session: &Session, at: &Snapshot| {
+        let show = |session: &Session, at: &Snapshot| {
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
                 progress.set_estimate(estimate(at));
@@ -214,7 +215,7 @@ impl Args {
             all,
             threads,
             Arc::clone(stop),
-            told,
+            show,
         )
         .await;
         progress.end();
@@ -232,8 +233,8 @@ impl Args {
     fn unfinished(&self, record: &CampaignRecord, after: &Snapshot) -> Ending {
         let (there, wanted) = (grouped(after.accepted_samples), grouped(record.cut.samples));
         tell(format_args!(
-            "Saved: {there} of {wanted} samples. To go on: {}",
-            typed::run(&record.campaign, Some(record.cut.samples), &self.store)
+            "Saved: {there} of {wanted} samples. To resume: {}",
+            next_command::run(&record.campaign, Some(record.cut.samples), &self.store)
         ));
         Ending::Interrupted
     }

@@ -8,7 +8,7 @@ use kazoe_common::population::{Candidates, Rank, Sampler};
 use rayon::prelude::{ParallelIterator, ParallelSlice};
 use serde_json::json;
 
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output};
 use crate::quantity;
 use crate::threads;
@@ -22,8 +22,8 @@ const SHARE: usize = 64;
 
 /// Print samples: index, tab, rank, tab, SFEN, tab, outcome, tab, depth.
 ///
-/// Sample number I of a seed is the same on every machine and in every campaign of the variant. The depth
-/// is given for unreachable positions only.
+/// Sample number I of a seed is the same on every machine and in every campaign of the variant. Only
+/// unreachable positions have a depth.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -43,7 +43,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "I", default_value = "0", value_parser = quantity::parse, allow_hyphen_values = true)]
     first: u64,
 
-    /// How many samples.
+    /// The number of samples.
     #[arg(long, value_name = "N", default_value = "10", value_parser = quantity::parse, allow_hyphen_values = true)]
     count: u64,
 

@@ -4,7 +4,7 @@ use kazoe_common::game::Variant;
 use kazoe_common::population::Candidates;
 use serde_json::json;
 
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output};
 use crate::variant;
 

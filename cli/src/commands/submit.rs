@@ -9,19 +9,19 @@ use kazoe_worker::proof;
 use serde_json::json;
 
 use super::watch;
-use crate::ending::{Ending, Stop};
-use crate::office::{Answer, OfficeArgs};
+use crate::coordinator_client::{Answer, OfficeArgs};
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::quantity::{self, counted};
 use crate::report::ReportForm;
-use crate::{local, signals, store, variant};
+use crate::{local, signals, sqlite_args, variant};
 
-/// Hand a campaign to a coordinator, whose workers count it.
+/// Submit a campaign to a coordinator, whose workers count it.
 ///
-/// Prints the campaign's id. A campaign that is there already stays as it is, paused or cancelled too; more samples
-/// extend it, and what is finished is reused. What of a submission the campaign does not take (another segment
-/// size or priority, fewer samples) is named. With --wait the progress is shown, and at the end the report printed;
-/// a cancelled campaign is not waited for.
+/// Prints the campaign's id. An existing campaign keeps its state, also if paused or cancelled; more samples
+/// extend it and reuse its finished segments. The command names the requested values that do not apply to it
+/// (another segment size or priority, fewer samples). With --wait it shows the progress and prints the report
+/// at the end; it does not wait for a cancelled campaign.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,7 +32,7 @@ pub(super) struct Args {
     #[arg(help = variant::help(""), value_parser = variant::parse)]
     variant: &'static Variant,
 
-    /// How many samples: 10M, 5e9, 1_000_000.
+    /// The number of samples: 10M, 5e9, 1_000_000.
     #[arg(short = 'n', long, value_name = "N", value_parser = quantity::parse, allow_hyphen_values = true)]
     samples: u64,
 
@@ -44,11 +44,12 @@ pub(super) struct Args {
     #[arg(long, value_name = "BLOCKS", value_parser = quantity::parse, allow_hyphen_values = true)]
     segment: Option<u64>,
 
-    /// The most positions that one search may expand; such a campaign is another one [default: none].
+    /// The most positions that one search may expand; the cap is part of the campaign's identity [default:
+    /// none].
     #[arg(long, value_name = "N", value_parser = quantity::parse, allow_hyphen_values = true)]
     cap: Option<u64>,
 
-    /// Higher ones are served first; `kazoe priority` changes it later [default: 0].
+    /// Higher priorities are served first; `kazoe priority` changes it later [default: 0].
     #[arg(long, value_name = "P", value_parser = quantity::signed, allow_hyphen_values = true)]
     priority: Option<i64>,
 
@@ -80,7 +81,7 @@ impl Args {
             build: local::build(),
             campaign,
         };
-        store::block_on(self.submit(&submission, output))
+        sqlite_args::block_on(self.submit(&submission, output))
     }
 
     async fn submit(&self, submission: &Submission, output: &mut Output) -> Result<Ending, Stop> {
@@ -146,7 +147,7 @@ fn say(answer: &Answer, not_taken: &NotTaken) {
             format!("The campaign of {name} with {wanted} samples is complete.")
         }
         Submitted::Existing => {
-            format!("The campaign of {name} with {wanted} samples is there already.")
+            format!("The campaign of {name} with {wanted} samples exists already.")
         }
         Submitted::Extended { from } => {
             format!(
@@ -155,14 +156,14 @@ fn say(answer: &Answer, not_taken: &NotTaken) {
             )
         }
         Submitted::Fewer { asked } => format!(
-            "The campaign of {name} has more samples, {wanted}, than the {} asked for now; they stay{}.",
+            "The campaign of {name} has more samples, {wanted}, than the requested {}; they stay{}.",
             grouped(asked),
             if complete { ", and it is complete" } else { "" }
         ),
     });
     if !complete && record.pace != Pace::Running {
         tell(format_args!(
-            "It is {}, so nothing of it is computed; `kazoe resume {id}` lends its segments.",
+            "It is {}, so its segments are not computed; `kazoe resume {id}` resumes it.",
             record.pace.name()
         ));
     }

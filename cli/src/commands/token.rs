@@ -15,17 +15,17 @@ use kazoe_proto::v1;
 use serde_json::json;
 
 use crate::completion::ids;
-use crate::database::{DatabaseArgs, first_line};
-use crate::ending::{Ending, Stop};
-use crate::office::OfficeArgs;
+use crate::coordinator_client::OfficeArgs;
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
-use crate::{secrets, store};
+use crate::postgres_args::{DatabaseArgs, first_line};
+use crate::{secrets, sqlite_args};
 
-/// Make, adopt, list and revoke tokens: who may do what at a coordinator.
+/// Create, adopt, list and revoke tokens, the credentials of a coordinator's callers.
 ///
-/// A token names an owner, the person or laboratory that answers for what is done with it, and a role.
-/// It is one line for a file that only its owner can read; the database keeps a hash of it. The first
-/// one, an operator's, is made directly in the database.
+/// A token names an owner, the person or laboratory responsible for its use, and a role. It is one line for a
+/// file that only its owner can read; the database stores a hash of it. The first token, an operator's, is
+/// created directly in the database.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -40,7 +40,7 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Act {
-    /// Make a token, and print it or write it to a file: once and never again.
+    /// Create a token, and print it or write it to a file; it is not shown again.
     ///
     /// If the token can't be written, it is revoked.
     #[command(after_help = "\
@@ -50,19 +50,18 @@ Examples:
     Create(Create),
     /// Adopt tokens from files, for deployments that create them before the database.
     ///
-    /// A deployment script makes them: `t-`, 8 hexadecimal digits, a full stop, and 64 random
-    /// hexadecimal digits; deploy/secrets does so. What is known already stays as it is, so this may run at each
-    /// start.
+    /// A deployment script, such as deploy/secrets, creates them: `t-`, 8 hexadecimal digits, a full stop, and
+    /// 64 random hexadecimal digits. Known tokens stay unchanged, so this may run at each start.
     #[command(after_help = "\
 Examples:
   kazoe token adopt --owner home --operator operator.token --worker worker.token --database-url-file runtime.url")]
     Adopt(Adopt),
-    /// List the tokens, without what is secret: id, owner, role, state; between tabs.
+    /// List the tokens without their secrets: id, owner, role, state; separated by tabs.
     #[command(after_help = "\
 Examples:
   kazoe token list")]
     List(List),
-    /// End a token; leases under it go back.
+    /// Revoke a token and end its leases.
     #[command(after_help = "\
 Examples:
   kazoe token revoke t-1a2b3c4d")]
@@ -73,7 +72,7 @@ Examples:
 enum Role {
     /// Read-only access.
     Viewer,
-    /// To compute.
+    /// Read, join, claim and deliver.
     Worker,
     /// Everything.
     Operator,
@@ -81,16 +80,16 @@ enum Role {
 
 #[derive(Debug, clap::Args)]
 struct Create {
-    /// The person or laboratory that answers for what is done with it.
+    /// The person or laboratory responsible for the token's use.
     #[arg(long, value_name = "NAME")]
     owner: String,
 
-    /// What it allows.
+    /// The token's role.
     #[arg(long, value_enum)]
     role: Role,
 
-    /// A new file for the token, which only its owner can read (mode 0600), instead of standard output. A file
-    /// that exists is not overwritten.
+    /// A new file for the token, which only its owner can read (mode 0600), instead of standard output. An
+    /// existing file is not overwritten.
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -100,19 +99,19 @@ struct Create {
 
 #[derive(Debug, clap::Args)]
 struct Adopt {
-    /// The person or laboratory that answers for what is done with them.
+    /// The person or laboratory responsible for the tokens' use.
     #[arg(long, value_name = "NAME")]
     owner: String,
 
-    /// A file whose first line is a token that allows to look; may be given several times.
+    /// A file whose first line is a viewer's token; may be given several times.
     #[arg(long, value_name = "FILE")]
     viewer: Vec<PathBuf>,
 
-    /// One that allows to compute.
+    /// A file whose first line is a worker's token.
     #[arg(long, value_name = "FILE")]
     worker: Vec<PathBuf>,
 
-    /// One that allows everything.
+    /// A file whose first line is an operator's token.
     #[arg(long, value_name = "FILE")]
     operator: Vec<PathBuf>,
 
@@ -151,7 +150,7 @@ struct Place {
 
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
-        store::block_on(async {
+        sqlite_args::block_on(async {
             match &self.act {
                 Act::Create(create) => create.run(output).await,
                 Act::Adopt(adopt) => adopt.run(output).await,
@@ -182,7 +181,7 @@ impl Create {
             None => output.line(token).and_then(|()| output.flush()),
         };
         match (written, path) {
-            // A token that nobody reads is lost.
+            // A token without a reader is lost.
             (Err(why), _) => return Err(self.take_back(&id, why).await),
             (Ok(()), Some(path)) if path != Path::new("-") => tell(format_args!(
                 "Token {id} for {owner}: written to {}, which only its owner can read; it is not shown again.",
@@ -252,7 +251,7 @@ impl<'a> NewFile<'a> {
             }),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 Err(Stop::failed(format_args!(
-                    "{} exists and is not overwritten: name another file, or remove it",
+                    "{} exists already: name another file, or remove it",
                     path.display()
                 )))
             }
@@ -284,7 +283,7 @@ impl Place {
             let revoked = ledger.revoke_credential(id, BY).await;
             if !revoked.map_err(Stop::failed)? {
                 return Err(Stop::failed(format_args!(
-                    "no token `{id}` is good; `kazoe token list` lists them"
+                    "no active token `{id}`; `kazoe token list` lists the tokens"
                 )));
             }
         } else {
@@ -309,7 +308,7 @@ impl Adopt {
         .collect();
         if files.is_empty() {
             return Err(Stop::usage(
-                "which tokens? name their files by --operator, --worker and --viewer",
+                "no tokens: name their files by --operator, --worker and --viewer",
             ));
         }
         let ledger = self.database.connect().await?;

@@ -6,8 +6,8 @@ use kazoe_common::game::{Rules, Variant};
 use kazoe_common::population::{Candidates, Rank};
 use serde_json::json;
 
-use crate::ending::{Ending, Stop};
-use crate::lines::answer_each;
+use crate::batch_io::answer_each;
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output};
 use crate::pasted;
 use crate::quantity::ungrouped;
@@ -16,8 +16,8 @@ use crate::variant;
 /// Print the positions with these ranks: rank, tab, SFEN.
 ///
 /// Ranks are whole numbers from 0 to one less than the population's size, in the order of the published
-/// experiments; commas, underscores or spaces may group their digits by three. Without any as arguments they are read
-/// from standard input, one a line.
+/// experiments; commas, underscores or spaces may group their digits by three. Without arguments the command
+/// reads ranks from standard input, one a line.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,7 +28,7 @@ pub(super) struct Args {
     #[arg(help = variant::help(""), value_parser = variant::parse)]
     variant: &'static Variant,
 
-    /// The ranks; without any: the lines of standard input.
+    /// The ranks [default: the lines of standard input].
     #[arg(value_name = "RANK", allow_negative_numbers = true)]
     ranks: Vec<String>,
 

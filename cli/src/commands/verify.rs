@@ -14,23 +14,23 @@ use kazoe_worker::stop::Stop as StopRequest;
 use serde_json::json;
 
 use super::import;
+use crate::campaign_source::PlaceArgs;
 use crate::completion::ids;
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::local::verify::{Checker, Difference, Verified};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::pasted;
-use crate::place::PlaceArgs;
 use crate::quantity::{self, counted};
 use crate::threads::Threads;
-use crate::{signals, store};
+use crate::{signals, sqlite_args};
 
 /// Compute random segments again and compare their whole tallies and witnesses.
 ///
-/// Writes nothing. Every difference is an error that names the segment and both tallies; exit code 1.
+/// Writes nothing. Every mismatch is an error that names the segment and both tallies; exit code 1.
 ///
 /// Prints the fingerprint of all segments, computed again or not: it covers the campaign, the number of
-/// samples, every count and the digest. A ledger file is compared with the fingerprint that it states;
-/// --fingerprint compares with one that was published.
+/// samples, every count and the digest. It compares a ledger file with the fingerprint in the file;
+/// --fingerprint compares with a published fingerprint.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -46,15 +46,15 @@ pub(super) struct Args {
     #[arg(value_name = "CAMPAIGN|FILE", add = ArgValueCompleter::new(ids::campaigns_and_files))]
     what: Option<String>,
 
-    /// Which share of the segments, at least one segment.
+    /// The share of the segments, at least one segment.
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = share, allow_hyphen_values = true)]
     share: f64,
 
-    /// Which segments: the same seed chooses the same ones [default: others each time].
+    /// The seed of the random choice of segments [default: random].
     #[arg(long, value_name = "S", value_parser = quantity::parse, allow_hyphen_values = true)]
     seed: Option<u64>,
 
-    /// The fingerprint that all segments together must have, as a report or the README states it.
+    /// The expected fingerprint of all segments, from a report or the README.
     #[arg(long, value_name = "F")]
     fingerprint: Option<Fingerprint>,
 
@@ -72,15 +72,15 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
     let Some(number) = text.strip_suffix('%') else {
         return Err(match text.trim().parse::<f64>() {
             Ok(number) if number > 0.0 && number < 1.0 => {
-                format!("is it {text}% or {}%? A share ends with %", number * 100.0)
+                format!("{text} is ambiguous: write {text}% or {}%", number * 100.0)
             }
-            Ok(_) => format!("a share ends with %: {text}%?"),
+            Ok(_) => format!("{text} lacks its %: write {text}%"),
             Err(_) => "expected a share, as in 1%".to_owned(),
         });
     };
     match number.trim().parse::<f64>() {
         Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
-        Ok(_) => Err("a share is more than 0% and at most 100%".to_owned()),
+        Ok(_) => Err("a share must be above 0% and at most 100%".to_owned()),
         Err(_) => Err("expected a share, as in 1%".to_owned()),
     }
 }
@@ -102,7 +102,7 @@ impl Args {
         };
         let file = self.what.as_ref().map(PathBuf::from);
         let file = file.filter(|path| path.is_file() || path.to_string_lossy().ends_with(".tsv"));
-        let found = store::block_on(async {
+        let found = sqlite_args::block_on(async {
             match &file {
                 Some(path) => self.check_file(import::open(path)?, path, seed).await,
                 None if self.place.office.is_named() => self.check_afar(seed).await,
@@ -149,7 +149,7 @@ impl Args {
 
     async fn check_campaign(&self, seed: u64) -> Result<Found, Stop> {
         let read = self.place.store.read(async |ledger| {
-            let record = store::find(ledger, self.what.as_deref()).await?;
+            let record = sqlite_args::find(ledger, self.what.as_deref()).await?;
             let theirs = ledger.self_tests(&record.id).await.map_err(Stop::failed)?;
             let checker = self.checker(&record.campaign, record.cut, seed, &theirs)?;
             let verified = checker.ledger(ledger, &record).await;
@@ -253,8 +253,8 @@ impl Args {
         }
         if let Some(expected) = self.fingerprint.filter(|&expected| expected != stored) {
             differs(format!(
-                "the fingerprint differs: expected {expected}, stored {stored}; the campaign, the number \
-                 of samples, a count or the digest is not the expected one"
+                "the fingerprint differs: expected {expected}, stored {stored}; the campaign, the \
+                 number of samples, a count or the digest differs"
             ));
         }
         Ok(if wrong { Ending::Failed } else { Ending::Done })
@@ -278,12 +278,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_told_in_percent() {
+    fn shares_parse_as_percentages() {
         assert_eq!(share("1%"), Ok(0.01));
         assert_eq!(share("0.5 %"), Ok(0.005));
         assert_eq!(share(" 1％\r"), Ok(0.01));
         assert_eq!(share("100%"), Ok(1.0));
-        let range = Err("a share is more than 0% and at most 100%".to_owned());
+        let range = Err("a share must be above 0% and at most 100%".to_owned());
         for text in ["0%", "-1%", "101%", "nan%", "inf%"] {
             assert_eq!(share(text), range, "{text}");
         }
@@ -292,9 +292,9 @@ mod tests {
             assert_eq!(share(text), number, "{text}");
         }
         for (text, asked) in [
-            ("0.2", "is it 0.2% or 20%? A share ends with %"),
-            ("1", "a share ends with %: 1%?"),
-            ("50", "a share ends with %: 50%?"),
+            ("0.2", "0.2 is ambiguous: write 0.2% or 20%"),
+            ("1", "1 lacks its %: write 1%"),
+            ("50", "50 lacks its %: write 50%"),
         ] {
             assert_eq!(share(text), Err(asked.to_owned()));
         }

@@ -9,17 +9,17 @@ use kazoe_worker::patience::passes;
 use serde_json::json;
 
 use crate::completion::ids;
-use crate::ending::{Ending, Stop};
-use crate::office::{AGAIN, AtWork, Office, OfficeArgs};
+use crate::coordinator_client::{AGAIN, AtWork, Office, OfficeArgs};
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::progress::Progress;
 use crate::quantity::counted;
-use crate::{signals, store};
+use crate::{signals, sqlite_args};
 
-/// Follow a campaign until it is complete: how far it is, how fast, the estimate, the workers.
+/// Follow a campaign until it is complete: progress, speed, estimate, workers.
 ///
-/// A coordinator that is away is waited for, and so is a paused campaign; a cancelled one ends with exit code 1. With
-/// --json each change is a document on standard output.
+/// It waits for an unavailable coordinator and for a paused campaign; for a cancelled campaign it exits with
+/// code 1. With --json each change is a document on standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -41,7 +41,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
         signals::leave_at_once()?;
-        store::block_on(async {
+        sqlite_args::block_on(async {
             let mut office = self.office.open()?;
             let record = office.find(self.campaign.as_deref()).await?;
             let last = follow(&mut office, &record.id, |snapshot, workers| {
@@ -139,7 +139,7 @@ pub(super) async fn follow(
                 }
                 shown.say_what_holds_it_up(&record, &snapshot);
             }
-            Err(tonic::Status::unavailable("it ended the conversation"))
+            Err(tonic::Status::unavailable("it closed the stream"))
         };
         match ended.await {
             Ok(over) => {
@@ -166,7 +166,7 @@ pub(super) async fn follow(
 fn cancelled(record: &CampaignRecord, snapshot: &Snapshot) -> Stop {
     let id = &record.id;
     Stop::failed(format_args!(
-        "campaign {id} is cancelled: {}; `kazoe resume {id}` lends the rest",
+        "campaign {id} is cancelled: {}; `kazoe resume {id}` resumes it",
         share(snapshot.accepted_samples, snapshot.cut.samples)
     ))
 }
@@ -200,7 +200,7 @@ impl Shown {
             Some(words) => self.progress.say(words),
             None => self
                 .progress
-                .say(format_args!("Campaign {} goes on.", record.id)),
+                .say(format_args!("Campaign {} continues.", record.id)),
         }
         self.obstacle = obstacle;
     }
@@ -224,7 +224,7 @@ fn obstacle(record: &CampaignRecord, snapshot: &Snapshot) -> Option<String> {
     let (id, counts) = (&record.id, &snapshot.counts);
     if record.pace == Pace::Paused {
         return Some(format!(
-            "Campaign {id} is paused; `kazoe resume {id}` lends its segments. Waiting for it."
+            "Campaign {id} is paused; `kazoe resume {id}` resumes it. Waiting."
         ));
     }
     if counts.accepted + counts.disputed + counts.set_aside < snapshot.cut.segments() {
@@ -239,7 +239,7 @@ fn obstacle(record: &CampaignRecord, snapshot: &Snapshot) -> Option<String> {
     }
     if counts.set_aside > 0 {
         left.push(format!(
-            "{} set aside: `kazoe retry {id} SEGMENT` brings it back",
+            "{} set aside: `kazoe retry {id} SEGMENT` retries it",
             counted(counts.set_aside, "segment")
         ));
     }

@@ -13,31 +13,32 @@ use kazoe_worker::session::{Pattern, Progress, SessionError, work};
 use kazoe_worker::stop::{Order, Stop as StopRequest};
 use tracing::{error, info};
 
-use crate::ending::{Ending, Stop};
+use crate::coordinator_client::OfficeArgs;
+use crate::exit::{Ending, Stop};
 use crate::logging::LogArgs;
-use crate::office::OfficeArgs;
 use crate::settings::{Settings, SettingsArgs};
 use crate::threads::Threads;
-use crate::{local, rlimits, signals, span, store};
+use crate::{duration_arg, local, rlimits, signals, sqlite_args};
 
 /// How often the log shows what was done.
 const RHYTHM: Duration = Duration::from_secs(60);
 
 /// Compute for a coordinator until stopped.
 ///
-/// It takes segments, computes them on its threads and hands in what it counted. It keeps nothing on
-/// disk, runs no code that it was sent, and speaks to the coordinator alone. If that is away it waits,
-/// for hours if need be. SIGTERM or Ctrl-C: it finishes what is nearly done, hands in, gives back the
-/// rest and leaves within seconds; once more: at once. The coordinator reassigns undelivered segments.
+/// It claims segments, computes them on its threads and delivers the tallies. It writes nothing to disk, runs
+/// no code from the network, and connects to the coordinator alone. While the coordinator is unavailable it
+/// retries for hours. On SIGTERM or Ctrl-C it finishes and delivers the segments that are nearly done, returns
+/// the rest and exits within seconds; on a second signal at once. The coordinator reassigns undelivered
+/// segments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   kazoe worker --coordinator http://127.0.0.1:7273
   kazoe worker --coordinator https://kazoe.example:7273 --token-file worker.token --threads max-1
   kazoe worker --nice 10 --max-load 2 --hours 8            on a machine that is lent for the night
-  kazoe worker --name rack-7                               shown beside its id by 'kazoe workers'
+  kazoe worker --name rack-7                               a label for 'kazoe workers'
   kazoe worker --idle-exit 10m                             in a batch system
-  kazoe worker --proxy http://proxy.lab:3128               where only a proxy gets out
+  kazoe worker --proxy http://proxy.lab:3128               through a proxy
   kazoe worker --config worker.toml                        settings from a file; see --print-config
 
 Memory: some 60 MB with two threads, a few MB for each further one, and the tallies of at most two leases.")]
@@ -45,37 +46,36 @@ pub(super) struct Args {
     #[command(flatten)]
     office: OfficeArgs,
 
-    /// How many threads compute: a number, max, or max-1 [default: max, as many as we may use].
+    /// The number of threads: a number, max, or max-1 [default: max, all that the system allows].
     #[arg(short = 't', long, value_name = "T", value_parser = Threads::parse, allow_hyphen_values = true)]
     threads: Option<Threads>,
 
-    /// What people call this machine: a label in the coordinator's lists and logs, which proves nothing
-    /// [default: the host's name].
+    /// A name for this machine: an unverified label in the coordinator's lists and logs [default: the host's
+    /// name].
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// Leave after one lease.
+    /// Exit after one lease.
     #[arg(long)]
     once: bool,
 
-    /// Leave when there was no work for so long; with code 1 if the coordinator was never reached.
-    #[arg(long, value_name = "TIME", value_parser = span::parse)]
+    /// Exit after this time without work; with code 1 if the coordinator was never reached.
+    #[arg(long, value_name = "TIME", value_parser = duration_arg::parse)]
     idle_exit: Option<Duration>,
 
-    /// Stop after N hours.
-    #[arg(long, value_name = "H", value_parser = span::hours)]
+    /// Exit after N hours.
+    #[arg(long, value_name = "H", value_parser = duration_arg::hours)]
     hours: Option<Duration>,
 
-    /// How long the coordinator may be silent where an answer is due, before it is asked again on another
-    /// connection; at least 3s.
-    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = span::parse)]
+    /// The timeout of the coordinator's answers, after which the worker reconnects; at least 3s.
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = duration_arg::parse)]
     silence: Duration,
 
-    /// Give way to other programs: 0 to 19.
+    /// The nice value, which lowers the priority: 0 to 19.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..=19))]
     nice: Option<i32>,
 
-    /// Ask for nothing while the machine's load, our own threads left out, is above this.
+    /// Claim nothing while the machine's load, without the worker's own threads, is above this.
     #[arg(long, value_name = "LOAD")]
     max_load: Option<f64>,
 
@@ -89,7 +89,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(&self, settings: Option<&Settings>) -> Result<Ending, Stop> {
         if self.silence < Duration::from_secs(3) {
-            return Err(Stop::usage("--silence is at least 3s"));
+            return Err(Stop::usage("--silence must be at least 3s"));
         }
         self.log.begin(settings);
         let mut link = self.office.link()?;
@@ -112,7 +112,7 @@ impl Args {
             most_load: self.max_load,
         };
         let proof = proof::known().map_err(Stop::failed)?;
-        store::block_on(async {
+        sqlite_args::block_on(async {
             // It holds a channel, which belongs to a runtime.
             let desk = RemoteDesk::new(&link, habits, proof, Arc::clone(&stop));
             let desk = desk.map_err(Stop::usage)?;
@@ -132,15 +132,15 @@ impl Args {
             let (stop, over) = (Arc::clone(&stop), Arc::clone(&over));
             tokio::spawn(async move {
                 tokio::time::sleep(hours).await;
-                info!("the time is over; leaving");
+                info!("the time limit is reached; exiting");
                 over.store(true, Ordering::Release);
                 stop.request();
             });
         }
-        let mut told = Instant::now();
+        let mut logged = Instant::now();
         let tell = |progress: &Progress| {
-            if told.elapsed() >= RHYTHM {
-                told = Instant::now();
+            if logged.elapsed() >= RHYTHM {
+                logged = Instant::now();
                 #[expect(
                     clippy::cast_possible_truncation,
                     clippy::cast_sign_loss,
@@ -163,7 +163,7 @@ impl Args {
                     return Ok(Ending::Failed);
                 }
                 info!(
-                    "left after {}: {} samples; {tale}",
+                    "exiting after {}: {} samples; {tale}",
                     duration(summary.progress.elapsed.as_secs()),
                     grouped(summary.progress.delivered)
                 );

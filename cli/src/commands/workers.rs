@@ -8,19 +8,19 @@ use kazoe_proto::v1;
 use serde_json::{Value, json};
 
 use crate::completion::ids;
-use crate::ending::{Ending, Stop};
-use crate::office::OfficeArgs;
+use crate::coordinator_client::OfficeArgs;
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
 use crate::quantity::counted;
-use crate::store;
+use crate::sqlite_args;
 
 /// List a coordinator's workers: those at work, idle or leaving, and with --all those that are gone.
 ///
-/// One a line below a header, between tabs. A worker is at work as long as it holds a lease, and gone when it said
-/// that it left, or was silent for as long as a lease holds, 30 seconds at least. The name is what people call its
-/// machine. Accepted are the segments that count with its tally; audited those of them that another owner got as
-/// well; disagreed its tallies that a ruling found to differ from what counts; disputed those of which it is not
-/// known yet who is right.
+/// One worker a line below a header, separated by tabs. A worker is at work while it holds a lease, and gone
+/// when it has left or was silent for the hold of a lease, 30 seconds at least. The name is an unverified label
+/// of its machine. Accepted: segments with an accepted tally of this worker. Audited: accepted segments that
+/// another owner confirmed. Disagreed: its tallies that a ruling found wrong. Disputed: its tallies in open
+/// disputes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,7 +28,7 @@ Examples:
   kazoe workers --all
   kazoe workers --json | jq 'select(.disagreed > 0)'")]
 pub(super) struct Args {
-    /// Also those that are gone: all that were heard within a day, or that ever held a lease.
+    /// Include workers that are gone: all that were heard within a day, or that ever held a lease.
     #[arg(long)]
     all: bool,
 
@@ -44,7 +44,7 @@ const HEADER: &str = "worker\tname\towner\tbuild\tthreads\tsamples/s\tleases\tac
 
 impl Args {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
-        store::block_on(async {
+        sqlite_args::block_on(async {
             let mut office = self.office.open()?;
             let request = v1::WorkersRequest { all: self.all };
             let listed = office.admin.workers(request).await;
@@ -64,14 +64,14 @@ impl Args {
             }
             if workers.is_empty() {
                 tell(if self.all {
-                    "No worker has joined within a day, and none before that held a lease."
+                    "No worker was heard within a day, and no earlier worker held a lease."
                 } else {
-                    "No worker is here; with --all those that are gone are listed."
+                    "No worker is present; --all lists the workers that are gone."
                 });
             }
             if left_out > 0 {
                 tell(format_args!(
-                    "{} that were heard earlier are left out.",
+                    "{} heard earlier are omitted.",
                     counted(left_out, "worker")
                 ));
             }
@@ -136,18 +136,18 @@ pub(super) struct Drain {
 
 impl Drain {
     pub(super) fn run(&self, _: &mut Output) -> Result<Ending, Stop> {
-        store::block_on(async {
+        sqlite_args::block_on(async {
             let mut office = self.office.open()?;
             let request = v1::DrainRequest {
                 worker: self.worker.clone(),
             };
-            let told = office.admin.drain(request).await;
-            let told = told.map_err(|status| office.refused(&status))?;
-            if told.into_inner().gone {
-                tell(format_args!("{} is gone already.", self.worker));
+            let answer = office.admin.drain(request).await;
+            let answer = answer.map_err(|status| office.refused(&status))?;
+            if answer.into_inner().gone {
+                tell(format_args!("{} is already gone.", self.worker));
             } else {
                 tell(format_args!(
-                    "{} is lent nothing more, and leaves when what it has begun is done.",
+                    "{} gets no more leases; it finishes and delivers its current segments, and exits.",
                     self.worker
                 ));
             }
@@ -156,19 +156,19 @@ impl Drain {
     }
 }
 
-/// Take leases back from a worker that holds them and does not compute: others get their segments.
+/// Revoke leases of a worker that does not compute: their segments are reassigned.
 ///
-/// A lease of a dead worker expires by itself. This is for what does not: a worker that hangs and still says that
-/// it is alive, or a database whose clock was set. If the worker lives it stops computing what was taken back; a
-/// tally that it still delivers is compared with the others. Nothing is deleted, and the audit log says who
-/// did it.
+/// A lease of a dead worker expires by itself. Use this for other leases: of a worker that hangs and still
+/// sends heartbeats, or after a change of the database's clock. A live worker stops computing the revoked
+/// segments; a tally that it still delivers is compared with the others. Nothing is deleted, and the audit log
+/// names the operator.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   kazoe reclaim w-1a2b3c --coordinator http://127.0.0.1:7273
   kazoe reclaim 1234                                       the lease that the log calls lease=1234")]
 pub(super) struct Reclaim {
-    /// The worker's id, for all leases that it holds; or the number of one lease.
+    /// The worker's id, for all its leases; or the number of one lease.
     #[arg(value_name = "WORKER|LEASE", add = ArgValueCompleter::new(ids::workers))]
     whose: String,
 
@@ -182,14 +182,14 @@ impl Reclaim {
             Ok(lease) => admin::Reclaim::Lease(lease),
             Err(_) => admin::Reclaim::Worker(self.whose.clone()),
         };
-        store::block_on(async {
+        sqlite_args::block_on(async {
             let mut office = self.office.open()?;
             let done = office.admin.reclaim(admin::reclaim_request(&whose)).await;
             let done = done.map_err(|status| office.refused(&status))?.into_inner();
             if done.leases == 0 {
                 return Err(Stop::failed(match whose {
                     admin::Reclaim::Worker(worker) => format!("the worker {worker} holds no lease"),
-                    admin::Reclaim::Lease(lease) => format!("the lease {lease} has ended already"),
+                    admin::Reclaim::Lease(lease) => format!("the lease {lease} has already ended"),
                 }));
             }
             output.line(format_args!(

@@ -9,7 +9,7 @@ use clap::Command;
 use clap_complete::engine::complete;
 use clap_complete::env::{Bash as Plain, EnvCompleter};
 
-use super::typed;
+use super::words;
 
 /// Bash, as the library knows it but for the words.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ impl EnvCompleter for Bash {
     ) -> Result<(), Error> {
         let variable = |name| std::env::var(name).ok();
         let cursor = variable("_CLAP_COMPLETE_INDEX").and_then(|index| index.parse().ok());
-        let (words, cursor) = typed::joined(words, cursor.unwrap_or_default());
+        let (words, cursor) = words::joined(words, cursor.unwrap_or_default());
         let between = variable("_CLAP_IFS").unwrap_or_else(|| "\n".to_owned());
         let found = complete(command, words, cursor, folder)?;
         let found = found.iter().map(|one| one.get_value().to_string_lossy());

@@ -12,13 +12,13 @@ use kazoe_common::estimate::numerals::grouped;
 use kazoe_coordinator::ledger::{CampaignRecord, Ledger};
 use kazoe_proto::{admin, v1};
 
-use super::typed;
+use super::words;
+use crate::campaign_source::PlaceArgs;
 use crate::commands::Cli;
-use crate::database::DatabaseArgs;
-use crate::ending::Stop;
-use crate::office::{Office, OfficeArgs};
-use crate::place::PlaceArgs;
-use crate::store::StoreArgs;
+use crate::coordinator_client::{Office, OfficeArgs};
+use crate::exit::Stop;
+use crate::postgres_args::DatabaseArgs;
+use crate::sqlite_args::StoreArgs;
 
 /// How long a user who pressed Tab waits.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -102,7 +102,7 @@ fn soon<T, F: Future<Output = Result<Vec<T>, Stop>>>(look: impl FnOnce(Typed) ->
             .ok()?;
         let looked = async { tokio::time::timeout(PATIENCE, look(typed)).await };
         let found = runtime.block_on(looked);
-        // Whoever is still being looked up is left behind.
+        // A pending host name lookup is abandoned.
         runtime.shutdown_background();
         found.ok()?.ok()
     };
@@ -116,7 +116,7 @@ impl Typed {
     /// Reads them as the command will, as far as they go.
     fn read() -> Option<Self> {
         let command = Cli::command().ignore_errors(true);
-        let mut matches = command.try_get_matches_from(typed::words()).ok()?;
+        let mut matches = command.try_get_matches_from(words::words()).ok()?;
         while let Some((_, below)) = matches.remove_subcommand() {
             matches = below;
         }

@@ -1,9 +1,9 @@
-//! What a shell asks when somebody presses Tab: it runs the program with what is typed, and the program
+//! The shell's request for completions: it runs the program with what is typed, and the program
 //! answers with what may come next.
 
 mod bash;
 pub(crate) mod ids;
-mod typed;
+mod words;
 
 use std::io;
 

@@ -65,7 +65,7 @@ fn figures(document: &Map<String, Value>) -> Vec<(Name, String)> {
         match value {
             Value::Array(elements) => {
                 for element in elements {
-                    let (key, rest) = told_apart(element);
+                    let (key, rest) = named_item(element);
                     leaves(&rest, [section, &key, ""], &mut figures);
                 }
             }
@@ -103,7 +103,7 @@ fn leaves(value: &Value, name: [&str; 3], figures: &mut Vec<(Name, String)>) {
         }
         Value::Array(elements) => {
             for element in elements {
-                let (key, rest) = told_apart(element);
+                let (key, rest) = named_item(element);
                 leaves(&rest, [section, item, &step(&key)], figures);
             }
         }
@@ -113,7 +113,7 @@ fn leaves(value: &Value, name: [&str; 3], figures: &mut Vec<(Name, String)>) {
 }
 
 /// An element of an array as the value that identifies it, and the rest of it.
-fn told_apart(element: &Value) -> (String, Value) {
+fn named_item(element: &Value) -> (String, Value) {
     let mut rest = element.clone();
     let members = rest.as_object_mut();
     let key = members.and_then(|members| KEYS.iter().find_map(|&key| members.shift_remove(key)));

@@ -40,7 +40,7 @@ impl Machines {
         let notes = if more == 0 {
             Vec::new()
         } else {
-            vec![format!("{} more contributed less each.", grouped(more))]
+            vec![format!("{} more with fewer segments each.", grouped(more))]
         };
         Some(Table {
             head: ["worker", "segments", "share"].map(str::to_owned).to_vec(),

@@ -5,10 +5,10 @@ mod csv;
 mod json;
 mod machines;
 mod markdown;
+pub(crate) mod next_command;
 mod published;
 mod tables;
 mod text;
-pub(crate) mod typed;
 
 use std::fmt;
 
@@ -22,8 +22,8 @@ use kazoe_coordinator::ledger::{
 
 pub(crate) use machines::Machines;
 
-use crate::ending::Stop;
-use crate::store::StoreArgs;
+use crate::exit::Stop;
+use crate::sqlite_args::StoreArgs;
 
 /// How a report is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -72,8 +72,8 @@ impl Home {
     /// The command that counts this number of samples of a campaign.
     fn command(&self, campaign: &Campaign, samples: Option<u64>) -> String {
         match self {
-            Home::Database(store) => typed::run(campaign, samples, store),
-            Home::Coordinator(url) => typed::submit(campaign, samples, url),
+            Home::Database(store) => next_command::run(campaign, samples, store),
+            Home::Coordinator(url) => next_command::submit(campaign, samples, url),
         }
     }
 }
@@ -208,7 +208,7 @@ impl fmt::Display for Agreement {
             return f.write_str(if self.compared {
                 "there are too few samples to compare with the figures of others"
             } else {
-                "there is nothing to compare with"
+                "there are no published figures to compare with"
             });
         };
         if !self.complete {
@@ -260,7 +260,7 @@ mod tests {
                 say(Some([3.5, 4.0]), true, true),
             ],
             [
-                "there is nothing to compare with",
+                "there are no published figures to compare with",
                 "there are too few samples to compare with the figures of others",
                 "judged when the campaign is complete: the greatest |z| so far is 4.00",
                 "agrees with the figures of others: the greatest |z| is 2.50, below 3",

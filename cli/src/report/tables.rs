@@ -220,10 +220,10 @@ pub(super) fn owners(owners: &[OwnerShare]) -> Option<Table> {
         ]),
         rows: rows.collect(),
         notes: vec![
-            "CPU hours: as the workers reported them; ~ where some are estimated from the speed measured last, none \
-             where no speed is known."
+            "CPU hours: as reported by the workers; ~ if some are estimated from the last measured \
+             speed, none if no speed is known."
                 .to_owned(),
-            "disagreed: tallies that a ruling found wrong; disputed: tallies of which it is not known yet who is right."
+            "disagreed: tallies that a ruling found wrong; disputed: tallies in open disputes."
                 .to_owned(),
             "z: its share of reachable samples against that of all others together.".to_owned(),
         ],

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::guess;
 use super::key::Key;
-use crate::ending::Stop;
+use super::suggest;
+use crate::exit::Stop;
 
 /// An environment.
 pub(crate) type Variables = BTreeMap<String, String>;
@@ -26,7 +26,7 @@ pub(super) fn variables(
         let (name, value) = match (value(&names.nested), value(&names.plain)) {
             (Some(nested), Some(plain)) if nested != plain => {
                 return Err(Stop::usage(format_args!(
-                    "{} and {} are two names of one setting and say different things",
+                    "{} and {} are two names of one setting and have different values",
                     names.nested, names.plain
                 )));
             }
@@ -49,7 +49,7 @@ pub(super) fn warnings(known: &[String], environment: &Variables) -> Vec<String>
     for name in environment.keys().filter(|name| !known.contains(name)) {
         let Some(rest) = strip(name) else { continue };
         let rests = known.iter().filter_map(|name| name.strip_prefix("KAZOE_"));
-        match guess::nearest(&rest, rests) {
+        match suggest::nearest(&rest, rests) {
             Some(meant) => warnings.push(format!(
                 "the variable {name} is unknown and ignored; did you mean KAZOE_{meant}?"
             )),

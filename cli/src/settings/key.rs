@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgAction};
 
-use super::{NO_SETTINGS, mask};
+use super::{NO_SETTINGS, redact};
 
 /// The tables of a file: a flag that begins with such a word is in that table, `--tls-cert` is `tls.cert`.
 const TABLES: [&str; 3] = ["database", "log", "tls"];
@@ -78,7 +78,7 @@ impl Key {
     /// Its value with secrets masked.
     pub(super) fn shown(&self, text: &str) -> String {
         if self.secret || text.contains("://") {
-            mask::address(text)
+            redact::address(text)
         } else {
             text.to_owned()
         }

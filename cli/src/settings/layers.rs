@@ -11,8 +11,8 @@ use config::{Config, ConfigError, Environment, File, FileFormat, Value, ValueKin
 
 use super::environment::{Variables, variables, warnings};
 use super::key::Key;
-use super::{Origin, Said, guess};
-use crate::ending::Stop;
+use super::{Origin, Said, suggest};
+use crate::exit::Stop;
 use crate::text_file;
 
 /// The settings of the programs, and which variables any command knows.
@@ -116,7 +116,7 @@ impl Layers {
             );
             if let Some((other, _)) = rival.filter(|_| theirs == Some(ours) && !rival_is_typed) {
                 return Err(Stop::usage(format_args!(
-                    "{}: `{}` and `{}` exclude each other: which of them is meant?",
+                    "{}: `{}` and `{}` exclude each other: remove one of them",
                     said.origin,
                     key.path(),
                     other.path()
@@ -256,9 +256,9 @@ fn unknown(file: &str, command: &str, path: &str, known: &Known) -> Stop {
     }
     let ours = known.commands.get(command).into_iter().flatten();
     let mut why = format!("{file}: unknown key `{path}`");
-    match guess::nearest(path, ours.map(String::as_str)) {
+    match suggest::nearest(path, ours.map(String::as_str)) {
         Some(meant) => why += &format!("; did you mean `{meant}`?"),
-        None => why += &format!("; `kazoe {command} --print-config` shows all that there are"),
+        None => why += &format!("; `kazoe {command} --print-config` shows all keys"),
     }
     Stop::usage(why)
 }

@@ -3,15 +3,15 @@
 //!
 //! Every flag of such a command is a setting and needs no line here: its name in a file and its variables
 //! follow from the flag ([`key`]). [`layers`] reads the file and the [`environment`]; what they say becomes
-//! the default of the flag, so that one parser reads a value wherever it comes from. [`guess`] knows what
-//! was perhaps meant, [`mask`] what nobody may see, and [`mod@print`] shows the result.
+//! the default of the flag, so that one parser reads a value wherever it comes from. [`suggest`] knows what
+//! was perhaps meant, [`redact`] redacts secrets, and [`mod@print`] shows the result.
 
 mod environment;
-mod guess;
 mod key;
 mod layers;
-mod mask;
 mod print;
+mod redact;
+mod suggest;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use clap::{ArgMatches, Command};
 use tracing::warn;
 
 use crate::completion;
-use crate::ending::Stop;
+use crate::exit::Stop;
 use crate::secrets;
 pub(crate) use environment::Variables;
 use key::Key;
@@ -33,17 +33,15 @@ const HEADING: &str = "Settings";
 /// Where the settings come from, and whether they are only shown.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SettingsArgs {
-    /// A file (TOML) with settings: each is named as its flag is. What is typed and the environment win
-    /// over it.
+    /// A file (TOML) with settings, each named like its flag. Flags and the environment take precedence.
     #[arg(help_heading = HEADING, long = CONFIG, value_name = "FILE", env = CONFIG_VARIABLE)]
     config: Option<PathBuf>,
 
-    /// Print all settings as a file (TOML) would have them, each with where it came from and without
-    /// secrets, and leave.
+    /// Print all settings as a TOML file, each with its source and without secrets, and exit.
     #[arg(help_heading = HEADING, long = PRINT)]
     print_config: bool,
 
-    /// With --print-config: as JSON.
+    /// With --print-config: print JSON.
     #[arg(help_heading = HEADING, long, requires = PRINT_ID)]
     json: bool,
 }
@@ -142,14 +140,14 @@ impl From<Stop> for Refusal {
 /// with the flag `--config`.
 ///
 /// # Errors
-/// If a layer says what cannot be.
+/// If a layer has an invalid value.
 pub(crate) fn read(
     mut command: Command,
     words: &[OsString],
     environment: &Variables,
 ) -> Result<(ArgMatches, Option<Settings>), Refusal> {
     command = with_variables(command);
-    // What is wrong with the words is told below, when the other layers are known.
+    // Errors of the command line are reported below, when the other layers are known.
     let first = command.clone().ignore_errors(true);
     let first = first.try_get_matches_from(words)?;
     let layered = first

@@ -4,7 +4,7 @@ use serde_json::{Map, Number, Value, json};
 
 use super::key::Key;
 use super::{Said, Setting, Settings};
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::output::{JSON_VERSION, Output};
 
 /// The column at which it is said where a value came from, if there is room.
@@ -44,7 +44,7 @@ impl Settings {
 
     fn file(&self) -> String {
         let mut text = format!(
-            "# kazoe {}: its settings, and where each came from (kazoe {})\n",
+            "# kazoe {}: its settings and their sources (kazoe {})\n",
             self.command,
             env!("CARGO_PKG_VERSION")
         );

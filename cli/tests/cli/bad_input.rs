@@ -17,22 +17,20 @@ fn an_unknown_variant_names_the_known_ones_and_the_nearest() {
         kazoe(&[command, "Shogii"]).refused(
             2,
             &format!(
-                "error: invalid value 'Shogii' for '{name}': no such variant, \
-                 the known ones are shogi, minishogi; did you mean shogi?{TRY_HELP}"
+                "error: invalid value 'Shogii' for '{name}': unknown variant, expected one of shogi, minishogi; did you mean shogi?{TRY_HELP}"
             ),
         );
     }
     kazoe(&["size", "chess"]).refused(
         2,
         &format!(
-            "error: invalid value 'chess' for '<VARIANT>': no such variant, \
-             the known ones are shogi, minishogi{TRY_HELP}"
+            "error: invalid value 'chess' for '<VARIANT>': unknown variant, expected one of shogi, minishogi{TRY_HELP}"
         ),
     );
 }
 
 #[test]
-fn numbers_that_cannot_be_are_refused() {
+fn invalid_numbers_are_rejected() {
     for (option, value, why) in [
         ("--seed", "-1", "the number is negative"),
         (
@@ -90,8 +88,7 @@ fn every_wrong_sfen_is_refused_in_the_words_of_its_row() {
         let judged = kazoe_fed(&["judge", variant], lines([sfen]));
         assert_eq!(judged.code, Some(1), "{sfen}");
         assert_eq!(judged.stdout, "", "{sfen}");
-        let expected =
-            format!("error: line 1: {message}\nerror: 1 of 1 line could not be answered\n");
+        let expected = format!("error: line 1: {message}\nerror: 1 of 1 line failed\n");
         assert_eq!(judged.stderr, expected, "{sfen}");
     }
 }
@@ -123,7 +120,7 @@ fn an_sfen_without_quotes_is_wrong_usage() {
         kazoe(&[command, "minishogi", "rbsgk/4p/5/P4/KGSBR", "b", "-", "1"]).refused(
             2,
             &format!(
-                "error: an SFEN holds spaces: put it in quotes, as in '5/5/K1k2/5/5 b - 1'{TRY_HELP}"
+                "error: an SFEN contains spaces: put it in quotes, as in '5/5/K1k2/5/5 b - 1'{TRY_HELP}"
             ),
         );
     }

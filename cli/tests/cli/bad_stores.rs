@@ -40,7 +40,7 @@ fn a_missing_folder_is_named_with_what_to_do() {
     let ran = place.kazoe(&["run", "--db", "missing/kazoe.db"]);
     failed(
         &ran,
-        "cannot make missing/kazoe.db: its folder does not exist",
+        "cannot create missing/kazoe.db: its folder does not exist",
     );
     assert_eq!(fs::read_dir(place.0.path()).unwrap().count(), 0);
 }
@@ -88,10 +88,7 @@ fn a_file_that_is_no_database_is_left_as_it_is() {
     let before = fs::read(&path).unwrap();
     for command in ["run", "report", "campaigns", "verify", "export"] {
         let ran = place.kazoe(&[command, "--db", "notes.db"]);
-        failed(
-            &ran,
-            "notes.db is not a Kazoe database and was left as it is",
-        );
+        failed(&ran, "notes.db is not a Kazoe database and stays unchanged");
     }
     assert_eq!(fs::read(&path).unwrap(), before);
 }
@@ -107,7 +104,7 @@ fn a_folder_or_a_place_that_is_not_there_is_no_database() {
 }
 
 #[test]
-fn a_truncated_database_is_told_and_kept() {
+fn a_truncated_database_is_reported_and_kept() {
     let place = Place::new();
     let ran = place.kazoe(&["run", "--samples", "40k", "--segment", "1"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -145,13 +142,13 @@ fn a_second_writer_is_refused_and_readers_are_not() {
 }
 
 #[test]
-fn a_campaign_that_is_not_there_is_told() {
+fn a_missing_campaign_is_reported() {
     let place = Place::new();
     assert_eq!(place.kazoe(&["run", "--samples", "1k"]).code, Some(0));
     for name in ["shogi", "zzz"] {
         failed(
             &place.kazoe(&["report", name]),
-            &format!("./kazoe.db holds no campaign `{name}`; `kazoe campaigns` lists them"),
+            &format!("./kazoe.db has no campaign `{name}`; `kazoe campaigns` lists the campaigns"),
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `kazoe bench`: all stages are there and every answer is checked. What they take is nobody's business.
+//! `kazoe bench`: all stages are there and every answer is checked. Times are not tested.
 
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ fn arm() -> String {
 
 #[test]
 fn a_game_is_measured_stage_by_stage_on_both_arms() {
-    let told = done(bench(&[
+    let printed = done(bench(&[
         "shogi",
         "--seconds",
         "0.01",
@@ -44,7 +44,7 @@ fn a_game_is_measured_stage_by_stage_on_both_arms() {
         "1",
         "--json",
     ]));
-    let document: Value = serde_json::from_str(&told).unwrap();
+    let document: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(document["version"], 1);
     assert_eq!(document["arm"], arm());
     let games = document["games"].as_array().unwrap();
@@ -91,8 +91,8 @@ fn a_game_is_measured_stage_by_stage_on_both_arms() {
 }
 
 #[test]
-fn mini_shogi_is_told_line_by_line() {
-    let told = done(bench(&["minishogi", "--rounds", "1", "--threads", "2"]));
+fn mini_shogi_has_a_line_for_each_stage() {
+    let printed = done(bench(&["minishogi", "--rounds", "1", "--threads", "2"]));
     for words in [
         "mini shogi, seed 1, blocks 1,056,768 to 1,056,895: 524,288 samples",
         "draw of a rank",
@@ -110,24 +110,24 @@ fn mini_shogi_is_told_line_by_line() {
         "the same of bare arithmetic",
         "All answers as known; digest 22124789d49af5b7221e2f0793fa6b69",
     ] {
-        assert!(told.contains(words), "{words}: {told}");
+        assert!(printed.contains(words), "{words}: {printed}");
     }
 }
 
-/// A digest is told only by a run that computed it.
+/// Only a run that computes the digest prints it.
 #[test]
 fn parts_that_compute_no_digest_tell_none() {
-    let told = done(bench(&["minishogi", "--only", "draws", "--rounds", "1"]));
-    assert!(told.contains("All answers as known"), "{told}");
-    assert!(!told.contains("digest"), "{told}");
+    let printed = done(bench(&["minishogi", "--only", "draws", "--rounds", "1"]));
+    assert!(printed.contains("All answers as known"), "{printed}");
+    assert!(!printed.contains("digest"), "{printed}");
 }
 
 #[test]
 fn parts_and_arms_are_chosen() {
-    let told = done(bench(&[
+    let printed = done(bench(&[
         "--only", "pipeline", "--only", "draws", "--arm", "portable", "--rounds", "2", "--json",
     ]));
-    let document: Value = serde_json::from_str(&told).unwrap();
+    let document: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(
         (&document["arm"], &document["rounds"]),
         (&"portable".into(), &2.into())
@@ -148,25 +148,22 @@ fn parts_and_arms_are_chosen() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_wrong_usage() {
+fn invalid_measurements_are_wrong_usage() {
     for (arguments, said) in [
-        (&["chess"][..], "no such variant"),
+        (&["chess"][..], "unknown variant"),
         (
             &["--arm", "abacus"],
-            "no such arm on this machine, it has portable",
+            "unknown arm; this machine has portable",
         ),
         (
             &["--only", "luck"],
             "possible values: draws, funnel, pipeline",
         ),
-        (&["--seconds", "0"], "more than 0 and at most 3600 seconds"),
-        (&["--seconds", "-1"], "more than 0 and at most 3600 seconds"),
-        (
-            &["--seconds", "nan"],
-            "more than 0 and at most 3600 seconds",
-        ),
+        (&["--seconds", "0"], "above 0 and at most 3600 seconds"),
+        (&["--seconds", "-1"], "above 0 and at most 3600 seconds"),
+        (&["--seconds", "nan"], "above 0 and at most 3600 seconds"),
         (&["--seconds", "soon"], "expected seconds"),
-        (&["--rounds", "0"], "at least one round"),
+        (&["--rounds", "0"], "number of rounds must be at least 1"),
         (&["--threads", "0"], "at least one thread"),
         (&["--rounds", "1", "--seconds", "1"], "cannot be used with"),
     ] {
@@ -190,14 +187,14 @@ fn an_interrupt_ends_it_at_once() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut told = BufReader::new(child.stderr.take().unwrap());
+    let mut printed = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    told.read_line(&mut line).unwrap();
+    printed.read_line(&mut line).unwrap();
     assert!(line.starts_with("Measuring shogi on the arm "), "{line}");
     interrupt(&child);
     let ran = wait(child);
     line.clear();
-    told.read_to_string(&mut line).unwrap();
+    printed.read_to_string(&mut line).unwrap();
     assert_eq!((ran.stdout.as_str(), ran.code), ("", Some(130)), "{line}");
     assert!(line.ends_with("Interrupted.\n"), "{line}");
 }

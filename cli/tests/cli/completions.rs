@@ -88,7 +88,7 @@ fn ids_are_those_of_the_database_that_is_named() {
         offered(&["kazoe", "verify", "other"]),
         ["other.db", "other.db.lock"]
     );
-    // There is no ./kazoe.db, and nobody makes one.
+    // There is no ./kazoe.db, and completion creates none.
     assert!(offered(&["kazoe", "report", begun]).is_empty());
     assert!(!folder.path().join("kazoe.db").exists());
     // A coordinator that is away offers nothing, and says nothing.

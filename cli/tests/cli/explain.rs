@@ -15,19 +15,19 @@ fn explanations_read_as_written() {
         .map(|line| line.split('\t').next().unwrap())
         .collect();
     assert!(sfens.len() >= 10);
-    let told = kazoe_fed(&["judge", "minishogi", "--explain"], lines(sfens)).silent();
-    assert_eq!(told, expected);
+    let printed = kazoe_fed(&["judge", "minishogi", "--explain"], lines(sfens)).silent();
+    assert_eq!(printed, expected);
 }
 
 /// Every explained reachable position of the known verdicts, with its path played here again.
 fn replay(variant: &'static Variant) {
     let rows = table(&format!("verdicts-{}.tsv", variant.id));
     let sfens = lines(rows.iter().map(|row| &row[0]));
-    let told = kazoe_fed(&["judge", variant.id, "--explain", "--json"], sfens).silent();
+    let printed = kazoe_fed(&["judge", variant.id, "--explain", "--json"], sfens).silent();
     let rules = Rules::<u128>::new(variant);
-    assert_eq!(told.lines().count(), rows.len());
+    assert_eq!(printed.lines().count(), rows.len());
     let mut replayed = 0;
-    for (line, row) in told.lines().zip(&rows) {
+    for (line, row) in printed.lines().zip(&rows) {
         let answer: Value = serde_json::from_str(line).unwrap();
         assert_eq!(answer["sfen"], row[0].as_str());
         assert_eq!(answer["outcome"], row[1].as_str());
@@ -68,12 +68,15 @@ fn paths_of_shogi_replay() {
 }
 
 #[test]
-fn a_path_is_told_move_by_move() {
+fn explain_prints_a_path_move_by_move() {
     let sfen = "rbsgk/4p/5/P4/KGSBR b - 1";
-    let told = kazoe(&["judge", "minishogi", "--explain", sfen]).silent();
-    let mut told = told.lines();
-    assert_eq!(told.next(), Some(format!("{sfen}\treachable\t").as_str()));
-    let (count, rest) = told
+    let printed = kazoe(&["judge", "minishogi", "--explain", sfen]).silent();
+    let mut printed = printed.lines();
+    assert_eq!(
+        printed.next(),
+        Some(format!("{sfen}\treachable\t").as_str())
+    );
+    let (count, rest) = printed
         .next()
         .and_then(|line| line.trim_start().split_once(' '))
         .expect("a number of moves");
@@ -82,7 +85,7 @@ fn a_path_is_told_move_by_move() {
         rest.ends_with(", each checked by the forward rules:"),
         "{rest}"
     );
-    let moves: Vec<&str> = told
+    let moves: Vec<&str> = printed
         .flat_map(|line| line.strip_prefix("    ").unwrap().split(' '))
         .collect();
     assert_eq!(moves.len().to_string(), count);
@@ -92,7 +95,7 @@ fn a_path_is_told_move_by_move() {
 
 #[test]
 fn with_white_to_move_it_is_said_what_is_explained() {
-    let told = kazoe(&[
+    let printed = kazoe(&[
         "judge",
         "minishogi",
         "--explain",
@@ -100,10 +103,10 @@ fn with_white_to_move_it_is_said_what_is_explained() {
     ])
     .silent();
     let twin = "  rbsgk/5/4p/P4/KGSBR b - 1";
-    let said: Vec<&str> = told.lines().skip(1).take(2).collect();
+    let said: Vec<&str> = printed.lines().skip(1).take(2).collect();
     assert!(
-        said[0].starts_with("  White is to move. Turn the board round"),
-        "{told}"
+        said[0].starts_with("  White is to move. With the board turned"),
+        "{printed}"
     );
     assert_eq!(said[1], twin);
 }

@@ -53,7 +53,7 @@ fn a_campaign_of_another_build_is_shown_and_blocks_nothing_else() {
     let last = listed.stdout.lines().nth(1).unwrap();
     assert_eq!(last, "aaaaaaaaaa\tchushogi\t1\tnone\t-\t20000\tunknown");
     assert!(
-        listed.stderr.contains("no variant `chushogi`"),
+        listed.stderr.contains("unknown variant `chushogi`"),
         "{}",
         listed.stderr
     );
@@ -87,7 +87,7 @@ fn a_command_that_names_a_campaign_of_another_build_says_what_is_needed() {
         for command in ["report", "verify", "export"] {
             place.kazoe(&[command, name]).refused(
                 1,
-                "error: campaign aaaaaaaaaa is of another build: this build knows no variant `chushogi` \
+                "error: another build submitted campaign aaaaaaaaaa: unknown variant `chushogi` \
                  (it has variant `chushogi`, population `candidates`, design `weighed`); use the build that \
                  submitted it, `kazoe 9.0.0 (f00)`, or a later one",
             );
@@ -103,9 +103,10 @@ fn a_command_that_names_a_campaign_of_another_build_says_what_is_needed() {
     let id = known_id();
     assert_eq!(place.kazoe(&["report", &id]).code, Some(0));
     let begun = &id[..9];
-    place
-        .kazoe(&["report", begun])
-        .refused(1, &format!("error: `{begun}` may be {id} or {begun}z"));
+    place.kazoe(&["report", begun]).refused(
+        1,
+        &format!("error: `{begun}` is ambiguous: {id} or {begun}z"),
+    );
 }
 
 #[test]
@@ -207,7 +208,7 @@ fn a_ledger_file_of_another_build_says_what_is_needed() {
             ],
         ] {
             let import = command[0] == "import";
-            let nothing = "; nothing of odd.ledger.tsv was taken";
+            let nothing = "; no segment of odd.ledger.tsv was imported";
             let words = words.clone() + if import { nothing } else { "" };
             place.kazoe(command).refused(1, &words);
         }

@@ -77,7 +77,7 @@ fn tampered(place: &Place, file: &str) -> String {
 }
 
 #[test]
-fn whoever_reads_leaves_nothing_beside_the_database() {
+fn readers_leave_no_file_beside_the_database() {
     let place = Place::new();
     exported(&place);
     let files = || {
@@ -103,7 +103,7 @@ fn whoever_reads_leaves_nothing_beside_the_database() {
 }
 
 #[test]
-fn what_nobody_is_at_is_unfinished() {
+fn an_incomplete_campaign_without_a_run_is_unfinished() {
     let place = Place::new();
     exported(&place);
     let state = |place: &Place| {
@@ -258,7 +258,7 @@ fn verification_finds_a_tampered_tally_and_writes_nothing() {
     for said in [
         "two tallies of segment 3 of campaign ",
         "`kazoe verify`",
-        "; nothing of ",
+        "; no segment of ",
     ] {
         assert!(ran.stderr.contains(said), "{}", ran.stderr);
     }
@@ -270,7 +270,7 @@ fn verification_finds_a_tampered_tally_and_writes_nothing() {
     assert_eq!(place.kazoe(&["verify", "--share", "100%"]).code, Some(0));
 }
 
-/// README's digest beside other counts: the fingerprint tells them apart.
+/// README's digest beside other counts: the fingerprint distinguishes them.
 #[test]
 fn counts_moved_beside_an_honest_digest_are_refused() {
     let place = Place::new();
@@ -292,7 +292,7 @@ fn counts_moved_beside_an_honest_digest_are_refused() {
     assert_ne!(counted, honest);
     let said = format!("the file states the fingerprint {honest}, but its counts have {counted}");
     assert!(ran.stderr.contains(&said), "{}", ran.stderr);
-    let nothing = format!("; nothing of {path} was taken\n");
+    let nothing = format!("; no segment of {path} was imported\n");
     assert!(ran.stderr.ends_with(&nothing), "{}", ran.stderr);
     // Not even a database is begun.
     assert_eq!(fs::read_dir(other.0.path()).unwrap().count(), 0);
@@ -389,7 +389,7 @@ fn another_program_finds_the_same_fingerprint() {
     assert!(code == Some(0) && said.ends_with(&line(4200)), "{said}");
 }
 
-/// Nothing of a file is taken that ends half way, and Ctrl-C leaves nothing either.
+/// A truncated file and an interrupted import leave the database unchanged.
 #[test]
 fn an_interrupted_import_leaves_nothing() {
     let place = Place::new();
@@ -418,7 +418,7 @@ fn an_interrupted_import_leaves_nothing() {
             "{}",
             ran.stderr
         );
-        let said = "nothing of standard input was taken";
+        let said = "no segment of standard input was imported";
         assert!(ran.stderr.contains(said), "{}", ran.stderr);
         assert_eq!(fs::read_dir(other.0.path()).unwrap().count(), 0);
     }
@@ -498,7 +498,7 @@ fn a_file_that_is_none_or_not_whole_is_refused_with_its_line() {
     let other = Place::new();
     for command in ["import", "verify"] {
         for (name, said) in [
-            ("half.tsv", "it was cut short"),
+            ("half.tsv", "it was truncated"),
             ("none.tsv", "none.tsv: line 1"),
             ("empty.tsv", "empty.tsv: line 1"),
             (
@@ -515,7 +515,7 @@ fn a_file_that_is_none_or_not_whole_is_refused_with_its_line() {
                 "{}",
                 ran.stderr
             );
-            let nothing = ran.stderr.ends_with(" was taken\n");
+            let nothing = ran.stderr.ends_with(" was imported\n");
             assert_eq!(nothing, command == "import", "{}", ran.stderr);
         }
     }

@@ -104,7 +104,7 @@ fn a_command_that_it_does_not_know_asks_for_an_upgrade() {
         .refused(
             1,
             &format!(
-                "error: the coordinator {url} does not know this command: it is of an older release; upgrade it"
+                "error: the coordinator {url} does not support this command: its release is older; upgrade it"
             ),
         );
 }

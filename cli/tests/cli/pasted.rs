@@ -409,7 +409,7 @@ fn a_coordinators_address_may_lack_its_scheme_and_port() {
     kazoe(&["health", "--coordinator", &url]).refused(
         1,
         &format!(
-            "error: the coordinator {url} does not speak TLS: if the network is your own, write its address with http://"
+            "error: the coordinator {url} does not use TLS: if the network is private, write its address with http://"
         ),
     );
     let ran = kazoe(&["health", "--coordinator", "me:hush@kazoe.invalid:1"]);

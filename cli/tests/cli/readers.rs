@@ -222,7 +222,7 @@ fn what_another_user_left_beside_a_database_is_named_before_a_run_computes() {
         let before = seen(&place);
         let ran = by_owner(&place, &["run", "--samples", "2k"]);
         assert_eq!((ran.stdout.as_str(), ran.code), ("", Some(1)));
-        let said = format!("kazoe.db{suffix}, which another user's program left beside ./kazoe.db");
+        let said = format!("kazoe.db{suffix}, which belongs to another user, beside ./kazoe.db");
         assert!(ran.stderr.contains(&said), "{}", ran.stderr);
         assert_eq!(seen(&place), before);
         by_stranger(&place, &["report"]).silent();

@@ -1,4 +1,4 @@
-//! Limits that the system sets (`ulimit`), and outputs that nobody reads.
+//! Limits that the system sets (`ulimit`), and outputs without a reader.
 
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
@@ -101,7 +101,7 @@ fn too_little_memory_for_threads_is_an_error_and_no_panic() {
         "run --samples 20k --threads 512",
     );
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    assert!(ran.stderr.contains("fewer --threads"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("reduce --threads"), "{}", ran.stderr);
     let words = "export RAYON_NUM_THREADS=512; ulimit -v 300000";
     for arguments in [
         "unrank minishogi 0 1",
@@ -116,7 +116,7 @@ fn too_little_memory_for_threads_is_an_error_and_no_panic() {
 }
 
 #[test]
-fn a_log_that_nobody_reads_stops_nothing() {
+fn a_log_without_a_reader_does_not_stop_a_run() {
     let worker = [
         "worker",
         "--coordinator",
@@ -150,7 +150,7 @@ fn threads_are_a_number_or_max() {
     }
     for command in ["run", "worker", "bench"] {
         for (text, why) in [
-            ("0", "at least one thread computes"),
+            ("0", "at least one thread is required"),
             ("4097", "more than 4096 threads"),
             ("max-", "expected a number, max, or max-1"),
             ("all", "expected a number, max, or max-1"),

@@ -142,7 +142,7 @@ pub(crate) fn interrupt(child: &Child) {
 
 /// The command that a run names to go on with.
 pub(crate) fn to_go_on(ran: &Ran) -> String {
-    let mark = "To go on: ";
+    let mark = "To resume: ";
     let line = ran.stderr.lines().find_map(|line| line.split_once(mark));
     line.unwrap_or_else(|| panic!("{}", ran.stderr))
         .1
@@ -210,7 +210,7 @@ fn more_samples_extend_and_fewer_are_among_those_that_are_there() {
     assert!(
         fewer
             .stderr
-            .ends_with("It has more samples than the 5,000 asked for now; they stay.\n"),
+            .ends_with("It has more samples than the requested 5,000; they stay.\n"),
         "{}",
         fewer.stderr
     );
@@ -315,7 +315,7 @@ fn interrupted_once_it_saves_and_says_how_to_go_on() {
         "{}",
         ran.stderr
     );
-    let said = "\nStopping: finishing and saving what is nearly done.";
+    let said = "\nStopping: finishing and saving the segments that are nearly done.";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     let saved = place.saved();
     assert!(saved > 0 && saved < samples, "{saved}");

@@ -48,8 +48,8 @@ impl Desk {
         let words = [&["coordinator", "--config", "k.toml"], flags].concat();
         let ran = self.run(&words, environment);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
-        let told = ran.stderr.lines().next().unwrap();
-        told.strip_prefix("error: ").unwrap().to_owned()
+        let message = ran.stderr.lines().next().unwrap();
+        message.strip_prefix("error: ").unwrap().to_owned()
     }
 }
 
@@ -92,10 +92,10 @@ fn tables_are_nested_in_variables_by_two_underscores_or_one() {
     // An empty variable says nothing.
     assert_is(&shown, "tls.client_ca", "a", "file k.toml");
     let twice = [("KAZOE_TLS__CERT", "b"), ("KAZOE_TLS_CERT", "c")];
-    let told = desk.refusal(&[], &twice);
+    let message = desk.refusal(&[], &twice);
     assert!(
-        told.starts_with("KAZOE_TLS__CERT and KAZOE_TLS_CERT are two names of one"),
-        "{told}"
+        message.starts_with("KAZOE_TLS__CERT and KAZOE_TLS_CERT are two names of one"),
+        "{message}"
     );
 }
 
@@ -152,13 +152,13 @@ fn of_settings_that_exclude_each_other_the_higher_layer_is_meant() {
     let shown = desk.settings("coordinator", &[], &[("KAZOE_PLAINTEXT", "false")]);
     assert_is(&shown, "tls.cert", "c", "file k.toml");
     let both = Desk::with("database.url = 'postgresql://a/b'\ndatabase.url_file = 'f'\n");
-    let told = both.refusal(&[], &[]);
-    assert!(told.contains("exclude each other"), "{told}");
+    let message = both.refusal(&[], &[]);
+    assert!(message.contains("exclude each other"), "{message}");
 }
 
 #[test]
 fn what_a_file_cannot_say_is_refused_by_name() {
-    for (file, told) in [
+    for (file, message) in [
         (
             "hodl = '1m'",
             "k.toml: unknown key `hodl`; did you mean `hold`?",
@@ -169,7 +169,7 @@ fn what_a_file_cannot_say_is_refused_by_name() {
         ),
         (
             "[banana]",
-            "k.toml: unknown key `banana`; `kazoe coordinator --print-config` shows all that there are",
+            "k.toml: unknown key `banana`; `kazoe coordinator --print-config` shows all keys",
         ),
         (
             "threads = 4",
@@ -181,19 +181,19 @@ fn what_a_file_cannot_say_is_refused_by_name() {
         ),
         (
             "hold = 60",
-            "file k.toml: `hold` cannot be `60`: expected a time, as in 500ms, 20s, 2m, 6h or 2d",
+            "file k.toml: invalid value `60` of `hold`: expected a time, as in 500ms, 20s, 2m, 6h or 2d",
         ),
         (
             "no_tokens = 'yes'",
-            "file k.toml: `no_tokens` cannot be `yes`: expected true or false",
+            "file k.toml: invalid value `yes` of `no_tokens`: expected true or false",
         ),
         (
             "log.level = 'loud'",
-            "file k.toml: `log.level` cannot be `loud`: expected warn, info, debug",
+            "file k.toml: invalid value `loud` of `log.level`: expected warn, info, debug",
         ),
         (
             "listen = ''",
-            "file k.toml: `listen` cannot be ``: expected ADDRESS:PORT, as in 127.0.0.1:7273, localhost:7273, or :7273 for every address of this machine",
+            "file k.toml: invalid value `` of `listen`: expected ADDRESS:PORT, as in 127.0.0.1:7273, localhost:7273, or :7273 for every address of this machine",
         ),
         // A line with a password is not repeated.
         (
@@ -201,13 +201,13 @@ fn what_a_file_cannot_say_is_refused_by_name() {
             "k.toml, line 2: invalid literal string, expected `'`",
         ),
     ] {
-        assert_eq!(Desk::with(file).refusal(&[], &[]), told, "{file}");
+        assert_eq!(Desk::with(file).refusal(&[], &[]), message, "{file}");
     }
     let desk = Desk::with("");
-    let told = desk.refusal(&[], &[("KAZOE_HOLD", "x")]);
+    let message = desk.refusal(&[], &[("KAZOE_HOLD", "x")]);
     assert!(
-        told.starts_with("environment KAZOE_HOLD: `hold` cannot be `x`"),
-        "{told}"
+        message.starts_with("environment KAZOE_HOLD: invalid value `x` of `hold`"),
+        "{message}"
     );
     let missing = desk.run(&["worker", "--config", "missing.toml"], &[]);
     assert_eq!(missing.code, Some(1));
@@ -218,7 +218,7 @@ fn what_a_file_cannot_say_is_refused_by_name() {
 }
 
 #[test]
-fn unknown_variables_are_told_and_those_of_other_commands_are_not() {
+fn a_command_warns_of_unknown_variables_but_not_of_other_commands_variables() {
     let desk = Desk::with("");
     let environment = [
         ("KAZOE_SERVICE_HOST", "10.0.0.1"),
@@ -350,7 +350,7 @@ fn the_files_of_the_documentation_are_read() {
         let desk = Desk::with(rest.split("```").next().unwrap());
         let shown = desk.settings(program, &[], &[]);
         let settings = shown["settings"].as_object().unwrap().values();
-        let told = settings.filter(|setting| setting["from"] == "file k.toml");
-        assert!(told.count() >= 4, "{shown}");
+        let message = settings.filter(|setting| setting["from"] == "file k.toml");
+        assert!(message.count() >= 4, "{shown}");
     }
 }

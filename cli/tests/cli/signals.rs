@@ -77,7 +77,7 @@ fn ctrl_c_does_not_stop_a_background_job_of_a_shell() {
     let (_, _, ran) = signalled("trap '' INT QUIT; exec", &["INT", "TERM"]);
     assert_eq!(ran.code, Some(130), "{}", ran.stderr);
     assert!(ran.stderr.contains("Stopping (SIGTERM)"), "{}", ran.stderr);
-    assert!(!ran.stderr.contains("Leaving now"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("Exiting at once"), "{}", ran.stderr);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_signal_that_arrives_twice_at_once_is_one_request() {
     });
     assert_eq!(ran.code, Some(130), "{}", ran.stderr);
     assert!(ran.stderr.contains("Saved: "), "{}", ran.stderr);
-    assert!(!ran.stderr.contains("Leaving now"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("Exiting at once"), "{}", ran.stderr);
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn a_bad_line_is_reported_with_its_number_and_stops_nothing() {
          16014219505238849250 candidates, ranks from 0 to one less\n\
          error: line 6: a rank is never negative\n\
          error: line 7: expected a decimal digit at character 1\n\
-         error: 5 of 8 lines could not be answered\n"
+         error: 5 of 8 lines failed\n"
     );
     assert_eq!(ran.code, Some(1));
     let ran = kazoe_fed(&["judge", "shogi"], b"a\xffb\n");
@@ -34,7 +34,7 @@ fn a_bad_line_is_reported_with_its_number_and_stops_nothing() {
         (ran.stdout.as_str(), ran.stderr.as_str(), ran.code),
         (
             "",
-            "error: line 1: byte 2 is not UTF-8\nerror: 1 of 1 line could not be answered\n",
+            "error: line 1: byte 2 is not UTF-8\nerror: 1 of 1 line failed\n",
             Some(1)
         )
     );
@@ -48,7 +48,7 @@ fn arguments_are_numbered_where_there_are_several() {
         ran.stderr,
         "error: argument 1: expected a decimal digit at character 1\n\
          error: argument 3: expected a decimal digit at character 1\n\
-         error: 2 of 3 arguments could not be answered\n"
+         error: 2 of 3 arguments failed\n"
     );
     assert_eq!(ran.code, Some(1));
     let ran = kazoe(&["unrank", "minishogi", "x"]);
@@ -162,7 +162,7 @@ fn a_full_device_is_an_error() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_standard_input_that_cannot_be_read_is_an_error() {
+fn an_unreadable_standard_input_is_an_error() {
     let folder = File::open("/").unwrap();
     let ran = command(&["unrank", "minishogi"])
         .stdin(folder)

@@ -8,7 +8,7 @@ use crate::support::{Ran, kazoe, kazoe_fed};
 
 const START: &str = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1";
 
-/// Runs the binary on a terminal with so many columns, in a folder; what stands behind `more` is for the shell.
+/// Runs the binary on a terminal with the given columns, in a folder; `more` is appended to the shell's command.
 fn on_terminal(folder: &TempDir, columns: u32, arguments: &[&str], more: &str) -> Ran {
     let quoted: Vec<_> = arguments.iter().map(|word| format!("'{word}'")).collect();
     let binary = env!("CARGO_BIN_EXE_kazoe");
@@ -55,7 +55,7 @@ fn judge_says_first_whether_a_position_can_occur() {
     for (sfen, words) in [
         (
             "Kpb2/ksb2/gs3/gr3/pr3 b - 1",
-            ["unreachable", "never move again", "immobile"],
+            ["unreachable", "no move on any board", "immobile"],
         ),
         (
             "2+s1s/1p2+r/K3+B/g1+r1g/1p1k+B b - 1",
@@ -63,7 +63,7 @@ fn judge_says_first_whether_a_position_can_occur() {
         ),
         (
             "K1S2/g3s/3+p+B/RR1+Pg/2+bk1 b - 1",
-            ["unreachable", "could be taken", "in_check"],
+            ["unreachable", "is attacked", "in_check"],
         ),
     ] {
         let said = judged(&["minishogi", sfen]);
@@ -114,7 +114,7 @@ fn what_a_program_reads_of_judge_is_as_it_was() {
 }
 
 #[test]
-fn the_boards_size_tells_the_variant() {
+fn the_boards_size_identifies_the_variant() {
     let mini = "rbsgk/4p/5/P4/KGSBR b - 1";
     for command in ["judge", "predecessors"] {
         for (variant, sfen) in [("shogi", START), ("minishogi", mini)] {
@@ -143,7 +143,7 @@ fn the_boards_size_tells_the_variant() {
         .refused(1, "error: rank 3 holds 6 squares, expected 5");
 }
 
-/// What a terminal with so many columns was made to show between movements of its cursor, in rows: a text wraps
+/// The text on a terminal with the given columns between movements of its cursor, in rows: a text wraps
 /// where it is longer.
 fn rows(text: &str, columns: usize) -> Vec<String> {
     let mut plain = String::new();

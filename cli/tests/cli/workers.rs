@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::runs::Place;
 
-/// Nobody listens there.
+/// An address without a listener.
 const NOWHERE: &str = "http://127.0.0.1:1";
 
 #[test]

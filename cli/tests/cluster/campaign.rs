@@ -65,14 +65,14 @@ async fn whatever_is_killed_it_is_the_digest_of_one_process() {
     assert_eq!(counted, 48);
     assert!(joined.iter().all(|one| one["disagreed"] == 0));
 
-    // Each worker told how long it took; nothing has to be estimated.
+    // Each worker reported its CPU time; no time is estimated.
     let report = house.json(&["report", &id]).remove(0);
     for owner in report["owners"].as_array().unwrap() {
         assert!(owner["core_seconds"].as_u64() > Some(0), "{owner}");
         assert_eq!(owner["estimated_segments"], 0, "{owner}");
     }
 
-    // Workers that are told to stop hand in and leave; so does the coordinator.
+    // Workers deliver and exit on a signal; so does the coordinator.
     for worker in &mut workers {
         worker.signal("-TERM");
         assert_eq!(worker.wait(), Some(0), "{}", worker.log());
@@ -150,7 +150,7 @@ async fn a_coordinator_s_campaigns_are_read_like_a_file_s() {
 
 /// On lent machines workers leave by themselves.
 #[tokio::test]
-async fn workers_leave_when_they_were_told_to() {
+async fn workers_exit_at_their_limits() {
     let server = Server::shared().await;
     let house = House::new(&server).await.with(&["--log-format", "json"]);
     let coordinator = house.coordinator();
@@ -158,7 +158,11 @@ async fn workers_leave_when_they_were_told_to() {
     let flags = ["--hours", "0.0003", "--nice", "5", "--max-load", "100000"];
     let mut hours = house.worker("a", &flags);
     assert_eq!(hours.wait(), Some(0), "{}", hours.log());
-    assert!(hours.log().contains("the time is over"), "{}", hours.log());
+    assert!(
+        hours.log().contains("the time limit is reached"),
+        "{}",
+        hours.log()
+    );
     // Its own threads left out, no machine has a load below 0.
     let mut busy = house.worker("b", &["--max-load=-1", "--idle-exit", "500ms"]);
     busy.wait_for("leaving");

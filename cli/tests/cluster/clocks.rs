@@ -7,7 +7,7 @@ use crate::server::Server;
 
 const RUN: [&str; 5] = ["minishogi", "--samples", "400k", "--segment", "4"];
 
-/// Processes that are started from now on have a clock that is off by so many days.
+/// Shifts the clock of processes started from now on by this number of days.
 fn set_off(house: &mut House<'_>, days: i32) {
     let library = house.path("wrong_clock.so");
     if !library.exists() {

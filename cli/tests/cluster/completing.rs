@@ -77,7 +77,7 @@ async fn ids_of_campaigns_workers_and_tokens_are_offered() {
 }
 
 #[tokio::test]
-async fn whoever_says_nothing_offers_none() {
+async fn a_silent_coordinator_offers_no_ids() {
     let server = Server::shared().await;
     let mut house = House::new(&server).await;
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -19,7 +19,7 @@ enum Loss {
     Answer,
 }
 
-/// A door to the coordinator, which loses what it is told to and hangs up.
+/// A proxy before the coordinator, which drops chosen messages and disconnects.
 #[derive(Clone)]
 struct Wire(Arc<Mutex<Option<Loss>>>);
 

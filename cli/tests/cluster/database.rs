@@ -143,7 +143,7 @@ async fn a_database_that_is_down_is_named_once_and_blames_no_caller() {
     server.start(&[]).await;
     wait_until_serving(&house);
     house.ask(&["workers"]);
-    // More than one rhythm, so that what was counted is told.
+    // More than one rhythm, so that the log has the counts.
     let log = coordinator.log();
     assert!(!log.contains("turned away"), "{log}");
     assert_eq!(log.matches("is unreachable").count(), 1, "{log}");

@@ -14,7 +14,7 @@ const DEADLY: i64 = 1;
 /// More workers than it takes.
 const MOST: usize = 20;
 
-/// Whoever is lent the segment dies of it; one more worker dies of nothing, twice. The segment is set
+/// Every worker that leases the segment dies; one more worker dies without cause, twice. The segment is set
 /// aside and nothing else is; the rest goes on, and the report says what is missing.
 #[tokio::test]
 async fn a_segment_that_kills_its_workers_is_set_aside_and_nothing_else() {
@@ -59,7 +59,7 @@ async fn a_segment_that_kills_its_workers_is_set_aside_and_nothing_else() {
     assert_eq!(report["segments"]["set_aside"], 1);
     assert_eq!(accepted(&house), 3 * 16_384);
 
-    // Brought back, it is counted by somebody who does not die of it.
+    // After a retry a worker that survives counts it.
     house.ask(&["retry", id, &DEADLY.to_string()]);
     let _worker = house.worker("a", &[]);
     house.ask(&["watch", id]);

@@ -9,7 +9,7 @@ use crate::server::Server;
 
 const RUN: [&str; 5] = ["minishogi", "--samples", "100k", "--segment", "4"];
 
-/// One lie under a lease of an owner's, told as the whole truth; its segment.
+/// Delivers one false tally under an owner's lease; returns its segment.
 async fn lie(house: &House<'_>, owner: &str) -> u64 {
     let mut liar = Hand::join(house, owner).await;
     let lease = liar.claim().await.unwrap();
@@ -59,7 +59,7 @@ async fn two_owners_wait_for_the_operator() {
     house.assert_counted(id, &RUN).await;
 }
 
-/// Nobody audits an only owner, who can contradict itself at most; then the operator decides.
+/// A single owner has no auditor and can only contradict itself; then the operator decides.
 #[tokio::test]
 async fn one_owner_s_contradiction_waits_for_the_operator() {
     let server = Server::shared().await;

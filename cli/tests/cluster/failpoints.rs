@@ -1,4 +1,4 @@
-//! Everything killed with -9 at every point where something is written, committed or told.
+//! Everything killed with -9 at every point before and after each write, commit and answer.
 
 use crate::house::{House, Process};
 use crate::points::Points;
@@ -35,7 +35,7 @@ async fn postgresql_is_killed_at_each_point() {
     kill_at_each_point(Victim::PostgreSql).await;
 }
 
-/// One campaign that is extended for each point: somebody stands there while the victim is killed, and
+/// One campaign that is extended for each point: a process stops there while the victim is killed, and
 /// goes on after.
 async fn kill_at_each_point(victim: Victim) {
     let server = Server::private().await;

@@ -39,18 +39,18 @@ async fn workers_wait_for_a_coordinator_that_is_away() {
     let house = House::new(&server).await.with(&["--lease", "200ms"]);
     // It is not there yet.
     let mut worker = house.worker("a", &[]);
-    worker.wait_for("trying again until it does");
+    worker.wait_for("does not answer; retrying");
     let mut coordinator = house.coordinator();
     let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
     worker.wait_for("a lease");
     coordinator.signal("-TERM");
     assert_eq!(coordinator.wait(), Some(0), "{}", coordinator.log());
-    until(|| worker.log().matches("trying again until it does").count() == 2);
+    until(|| worker.log().matches("does not answer; retrying").count() == 2);
     let _coordinator = house.coordinator();
     house.ask(&["watch"]);
     house.assert_counted(id.trim(), &RUN).await;
 
-    // A worker leaves within seconds also when nobody answers.
+    // A worker exits within seconds also without a coordinator.
     worker.signal("-STOP");
     worker.signal("-CONT");
     worker.signal("-TERM");

@@ -67,7 +67,7 @@ async fn enter(house: &House<'_>) {
 }
 
 fn warnings(coordinator: &Process) -> usize {
-    coordinator.log().matches("of another build").count()
+    coordinator.log().matches("another build submitted").count()
 }
 
 #[tokio::test]

@@ -45,13 +45,13 @@ async fn a_token_allows_what_its_role_does() {
         let arguments: Vec<&str> = command.split(' ').collect();
         let (code, words) = as_owner(owner, &arguments);
         assert_eq!(code == Some(0), allowed, "{owner}: {command}: {words}");
-        assert!(allowed || words.contains("this needs"), "{words}");
+        assert!(allowed || words.contains("this call requires"), "{words}");
     }
     // A viewer computes nothing.
     let mut worker = house.worker("viewer", &[]);
     assert_eq!(worker.wait(), Some(1));
     assert!(
-        worker.log().contains("this needs a worker's"),
+        worker.log().contains("this call requires the role worker"),
         "{}",
         worker.log()
     );
@@ -61,8 +61,8 @@ async fn a_token_allows_what_its_role_does() {
     let (id, secret) = token.trim().split_once('.').unwrap();
     let turned: String = secret.chars().rev().collect();
     for (text, words) in [
-        (format!("{id}.{turned}"), "not known here"),
-        (format!("t-00000000.{secret}"), "not known here"),
+        (format!("{id}.{turned}"), "unknown here"),
+        (format!("t-00000000.{secret}"), "unknown here"),
         (id.to_owned(), "malformed API token"),
     ] {
         fs::write(house.path("wrong.token"), text).unwrap();
@@ -156,14 +156,14 @@ async fn a_revoked_token_ends_its_worker_and_gives_its_segments_back() {
     assert_eq!(worker.wait(), Some(1), "{}", worker.log());
     assert!(worker.log().contains("revoked"), "{}", worker.log());
     let again = house.refusal(&["token", "revoke", &of("a")]);
-    assert!(again.contains("no token"), "{again}");
+    assert!(again.contains("no active token"), "{again}");
     let states = house.json(&["token", "list"]);
     let revoked = states.iter().filter(|token| token["state"] == "revoked");
     assert_eq!(revoked.count(), 1);
     assert_eq!(house.json(&["workers"])[0]["leases"], 0);
 }
 
-/// Health and reflection are for whoever reaches the port.
+/// Health and reflection need no token.
 #[tokio::test]
 async fn what_there_is_to_call_is_no_secret() {
     use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
@@ -231,14 +231,14 @@ async fn a_drained_worker_hands_in_what_it_has_begun_and_leaves() {
         (&"gone".into(), &0.into())
     );
 
-    // It is told at its heartbeat, hands in what it has begun, and the rest goes back.
+    // Its heartbeat is answered with Stop; it delivers what it has begun and returns the rest.
     let mut hand = Hand::join(&house, "b").await;
     let lease = hand.claim().await.unwrap();
     let id = hand.worker.clone();
     house.ask(&["drain", &id]);
     assert_eq!(house.json(&["workers"])[0]["state"], "leaving");
-    let told = hand.say(&lease, &Report::Heartbeat).await.unwrap();
-    assert_eq!(told, Some(Notice::Stop(StopReason::Drained)));
+    let notice = hand.say(&lease, &Report::Heartbeat).await.unwrap();
+    assert_eq!(notice, Some(Notice::Stop(StopReason::Drained)));
     let begun = Report::Finished(vec![computed(&lease).remove(0)]);
     let safe = Notice::Acknowledged(vec![(lease.segments[0], DeliveryOutcome::Accepted)]);
     assert_eq!(hand.say(&lease, &begun).await.unwrap(), Some(safe));
@@ -251,7 +251,7 @@ async fn a_drained_worker_hands_in_what_it_has_begun_and_leaves() {
 }
 
 #[tokio::test]
-async fn beyond_this_machine_nothing_is_said_in_the_clear_unless_told_to() {
+async fn beyond_this_machine_plaintext_requires_a_flag() {
     let server = Server::shared().await;
     let house = House::new(&server).await;
     let usage = |arguments: &[&str]| {
@@ -272,18 +272,18 @@ async fn beyond_this_machine_nothing_is_said_in_the_clear_unless_told_to() {
 }
 
 #[tokio::test]
-async fn without_tokens_whoever_is_on_this_machine_is_the_operator() {
+async fn without_tokens_callers_on_this_machine_are_operators() {
     let server = Server::shared().await;
     let house = House::new(&server).await.with(&["--no-tokens"]);
     let _coordinator = house.coordinator();
     let run = ["minishogi", "--samples", "50k", "--segment", "4"];
-    let nobody = |arguments: &[&str]| {
+    let tokenless = |arguments: &[&str]| {
         let mut command = house.command(arguments);
         command.env_remove("KAZOE_TOKEN_FILE");
         command
     };
-    let mut worker = nobody(&["worker", "--threads", "1"]).spawn().unwrap();
-    let submitted = nobody(&["submit"])
+    let mut worker = tokenless(&["worker", "--threads", "1"]).spawn().unwrap();
+    let submitted = tokenless(&["submit"])
         .args(run)
         .arg("--wait")
         .output()

@@ -77,7 +77,7 @@ async fn a_coordinator_stopped_inside_a_transaction_holds_up_the_other_for_a_whi
     assert_eq!(written, 0, "not committed yet");
     let mut late = second.worker("b", &[]);
     // It meets the lock, and says so.
-    late.wait_for("trying again until it does");
+    late.wait_for("does not answer; retrying");
     second.ask(&["watch"]);
     second.assert_counted(id.trim(), &RUN).await;
 
@@ -89,7 +89,7 @@ async fn a_coordinator_stopped_inside_a_transaction_holds_up_the_other_for_a_whi
     drop(other);
 }
 
-/// PostgreSQL stands still for a while, and nobody minds.
+/// PostgreSQL stalls for a while; workers and coordinators recover.
 #[tokio::test]
 async fn a_postgresql_that_stands_still_for_a_while_is_waited_for() {
     let server = Server::private().await;

@@ -133,8 +133,8 @@ async fn an_import_that_stops_half_way_says_what_was_taken() {
         assert!(stopped.stdout.is_empty(), "{stopped:?}");
         let said = String::from_utf8(stopped.stderr).unwrap();
         assert!(said.contains("error: field `build`"), "{said}");
-        let taken = "error: of 9 segments in odd.ledger.tsv, the coordinator took the first 5 segments, up \
-                     to segment 6; it did not take the other 4; it is safe to import the file again";
+        let taken = "error: of 9 segments in odd.ledger.tsv, the coordinator imported the first 5 segments, up \
+                     to segment 6; it did not import the other 4; it is safe to import the file again";
         assert!(said.contains(taken), "{said}");
         assert_eq!(accepted(&house), 5 * 4 * 4096);
     }
@@ -161,13 +161,13 @@ async fn an_import_that_stops_half_way_says_what_was_taken() {
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(
-        said.ends_with("; nothing of other.ledger.tsv was taken\n"),
+        said.ends_with("; no segment of other.ledger.tsv was imported\n"),
         "{said}"
     );
     assert_eq!(house.json(&["report", id])[0]["wanted_samples"], 200_000);
 }
 
-/// Only operators hand in files, and what cannot be changes nothing.
+/// Only operators import files, and an invalid file changes nothing.
 #[tokio::test]
 async fn wrong_parts_are_refused_by_the_name_of_the_field() {
     let server = Server::shared().await;

@@ -35,7 +35,7 @@ impl Points {
         reached.exists()
     }
 
-    /// Nobody is to stand there any more.
+    /// Releases the failpoint.
     pub(crate) fn disarm(&self, point: &str) {
         fs::remove_file(self.0.join(point)).unwrap();
     }

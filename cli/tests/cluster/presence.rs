@@ -58,17 +58,17 @@ async fn workers_that_were_killed_or_left_are_listed_no_more() {
     let drained = house.run(&["drain", &left_id]);
     assert!(drained.status.success(), "{drained:?}");
     let said = String::from_utf8(drained.stderr).unwrap();
-    assert_eq!(said, format!("{left_id} is gone already.\n"));
+    assert_eq!(said, format!("{left_id} is already gone.\n"));
     assert_eq!(states(&house, &["--all"])[1], state("b", "gone"));
 
     // `watch` counts the living, though nothing else happens when the last one dies.
     let mut watch = house.command(&["watch", campaign, "--json"]);
-    let told = house.path("watched");
-    watch.stdout(fs::File::create(&told).unwrap());
+    let watched = house.path("watched");
+    watch.stdout(fs::File::create(&watched).unwrap());
     let mut watch = watch.spawn().unwrap();
     let workers = || -> Option<u64> {
-        let told = fs::read_to_string(&told).unwrap();
-        let last: Value = serde_json::from_str(told.lines().last()?).ok()?;
+        let watched = fs::read_to_string(&watched).unwrap();
+        let last: Value = serde_json::from_str(watched.lines().last()?).ok()?;
         last["workers"].as_u64()
     };
     until(|| workers() == Some(1));
@@ -92,9 +92,9 @@ async fn workers_that_were_killed_or_left_are_listed_no_more() {
         dead["samples_per_second"].as_u64().unwrap() > 1_000,
         "{dead}"
     );
-    let nobody = house.run(&["workers"]);
-    assert!(nobody.stdout.is_empty(), "{nobody:?}");
-    let said = String::from_utf8(nobody.stderr).unwrap();
+    let empty = house.run(&["workers"]);
+    assert!(empty.stdout.is_empty(), "{empty:?}");
+    let said = String::from_utf8(empty.stderr).unwrap();
     assert!(said.contains("--all"), "{said}");
 }
 
@@ -160,12 +160,12 @@ async fn a_worker_s_name_is_shown_beside_its_id_and_harmless() {
     );
     // `watch` and the report name the machines.
     let mut watch = house.command(&["watch", campaign.trim(), "--json"]);
-    let told = house.path("watched");
-    watch.stdout(fs::File::create(&told).unwrap());
+    let watched = house.path("watched");
+    watch.stdout(fs::File::create(&watched).unwrap());
     let mut watch = watch.spawn().unwrap();
     until(|| {
-        let told = fs::read_to_string(&told).unwrap();
-        let mut documents = told
+        let watched = fs::read_to_string(&watched).unwrap();
+        let mut documents = watched
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok());
         documents.next_back().is_some_and(|last| {

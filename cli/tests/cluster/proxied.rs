@@ -13,17 +13,17 @@ use crate::server::Server;
 /// A name that no resolver knows.
 const NAME: &str = "kazoe.invalid";
 
-/// `me:hush`, as a proxy is told.
+/// `me:hush`, encoded for a proxy.
 const CREDENTIALS: &str = "Basic bWU6aHVzaA==";
 
-/// How a proxy answers whoever asks for a tunnel.
+/// How a proxy answers a request for a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
     /// Opens it to those who show the right name and password.
     Credentials,
     /// Opens it to all.
     Open,
-    /// Allows nobody there.
+    /// Rejects the tunnel.
     Forbidden,
     /// Says nothing.
     Silent,
@@ -123,17 +123,19 @@ async fn house(server: &Server) -> House<'_> {
 }
 
 #[tokio::test]
-async fn a_worker_goes_through_a_proxy_and_tells_nobody_the_password() {
+async fn a_worker_uses_a_proxy_and_keeps_its_password_secret() {
     let server = Server::shared().await;
     let mut house = house(&server).await;
     let _coordinator = house.coordinator();
     let proxy = Proxy::before(&house, Manner::Credentials);
-    let told = proxy.with_credentials("me:hush");
+    let given = proxy.with_credentials("me:hush");
     let flags = ["--ca-file", "ours.ca"];
-    let typed = [flags[0], flags[1], "--proxy", &told];
+    let typed = [flags[0], flags[1], "--proxy", &given];
     let submit = [&["submit"], RUN.as_slice(), &typed].concat();
     let id = house.ask(&submit);
-    house.environment.push(("KAZOE_PROXY", told.clone().into()));
+    house
+        .environment
+        .push(("KAZOE_PROXY", given.clone().into()));
     let before = proxy.tunnels.load(Ordering::Relaxed);
     let mut worker = house.worker("a", &[&flags[..], &["--log-level", "debug"]].concat());
     let line = house.ask(&[&["watch"], &typed[..]].concat());
@@ -180,7 +182,7 @@ async fn without_tls_a_proxy_is_used_that_was_named() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_proxy_is_told() {
+async fn errors_name_what_is_wrong_with_a_proxy() {
     let server = Server::shared().await;
     let house = house(&server).await;
     let _coordinator = house.coordinator();
@@ -190,11 +192,11 @@ async fn what_is_wrong_with_a_proxy_is_told() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://me:hush@{}", listener.local_addr().unwrap())
     };
-    for (proxy, told) in [
-        (strict.url.clone(), "asks for a user name and a password"),
+    for (proxy, given) in [
+        (strict.url.clone(), "requires a user name and a password"),
         (
             strict.with_credentials("me:hushhush"),
-            "does not take the user name and the password",
+            "rejects the user name and the password",
         ),
         (
             forbidding.with_credentials("me:hush"),
@@ -204,16 +206,16 @@ async fn what_is_wrong_with_a_proxy_is_told() {
     ] {
         let refusal = house.refusal(&["health", "--ca-file", "ours.ca", "--proxy", &proxy]);
         let place = proxy.rsplit(['@', '/']).next().unwrap();
-        let told = format!("the proxy http://{place} {told}");
-        assert!(refusal.contains(&told), "{told}: {refusal}");
+        let given = format!("the proxy http://{place} {given}");
+        assert!(refusal.contains(&given), "{given}: {refusal}");
         assert!(!refusal.contains("hush"), "{refusal}");
     }
     let silent = Proxy::before(&house, Manner::Silent);
     let flags = ["--ca-file", "ours.ca", "--silence", "3s", "--proxy"];
     let mut worker = house.worker("a", &[&flags[..], &[&silent.url]].concat());
-    let told = format!("the proxy {} did not answer within 1s", silent.url);
+    let given = format!("the proxy {} did not answer within 1s", silent.url);
     until(|| {
         assert!(!worker.has_ended(), "{}", worker.log());
-        worker.log().contains(&told)
+        worker.log().contains(&given)
     });
 }

@@ -32,7 +32,7 @@ impl Draws {
     }
 }
 
-/// Asks for more samples, until somebody hears it.
+/// Asks for more samples, until a coordinator answers.
 fn submit(house: &House<'_>, samples: u64) {
     let samples = samples.to_string();
     let arguments = [

@@ -26,7 +26,7 @@ fn back_up(server: &Server, house: &House<'_>, file: &Path) {
     fs::write(file, dumped.stdout).unwrap();
 }
 
-/// Puts an earlier state in the place of the present one, whoever is connected.
+/// Puts an earlier state in the place of the present one, despite open connections.
 async fn restore(server: &Server, house: &House<'_>, file: &Path) {
     let name = &house.database.name;
     let mut admin = server.admin("postgres").await;

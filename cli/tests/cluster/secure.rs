@@ -1,4 +1,4 @@
-//! TLS: both sides show who they are, and nobody else gets in.
+//! TLS: both sides authenticate, and others are rejected.
 
 use crate::authority::Authority;
 use crate::house::House;
@@ -7,7 +7,7 @@ use crate::server::Server;
 const RUN: [&str; 5] = ["minishogi", "--samples", "100k", "--segment", "4"];
 
 #[tokio::test]
-async fn whoever_shows_no_certificate_of_the_authority_stays_outside() {
+async fn callers_without_a_certificate_of_the_authority_are_rejected() {
     let server = Server::shared().await;
     let mut house = House::new(&server).await.with(&[
         "--tls-cert",
@@ -57,7 +57,7 @@ async fn whoever_shows_no_certificate_of_the_authority_stays_outside() {
         let (code, words) = run(&["health"], &flags);
         assert_eq!(code, Some(1), "{who}: {words}");
     }
-    // In the clear nobody answers.
+    // Without TLS there is no answer.
     let clear = house.url.replace("https", "http");
     assert_eq!(run(&["health", "--coordinator", &clear], &[]).0, Some(1));
 

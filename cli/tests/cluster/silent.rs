@@ -45,7 +45,7 @@ impl Wire {
         self.frozen.store(made, Ordering::SeqCst);
     }
 
-    /// Whoever connects from now on reaches another coordinator.
+    /// New connections reach another coordinator.
     fn lead_to(&self, other: &House<'_>) {
         self.coordinator.lock().unwrap().clone_from(&other.listen);
     }
@@ -142,7 +142,7 @@ async fn a_coordinator_that_is_stopped_is_given_up_for_another() {
     stopped.signal("-CONT");
 }
 
-/// Its connection lives, and answers to what keeps it alive; but to a tally nobody answers.
+/// Its connection lives, and answers to what keeps it alive; but tallies get no answer.
 #[cfg(feature = "failpoints")]
 #[tokio::test]
 async fn an_answer_that_does_not_come_is_asked_for_again() {

@@ -82,7 +82,7 @@ async fn a_cancelled_campaign_is_named_and_never_waited_for() {
     assert!(refused.contains(&remedy), "{refused}");
     assert_eq!(state(&house), "cancelled");
     let again = said(&house.run(&["cancel", &id]));
-    assert!(again.contains("was cancelled already"), "{again}");
+    assert!(again.contains("was already cancelled"), "{again}");
 
     assert_eq!(house.ask(&["resume", &id]), format!("{id}\trunning\n"));
     let _worker = house.worker("a", &[]);
@@ -114,7 +114,7 @@ async fn watch_says_once_that_a_campaign_is_paused_and_goes_on() {
     let id = submitted(&house);
     house.ask(&["pause", &id]);
     let again = said(&house.run(&["pause", &id]));
-    assert!(again.contains("was paused already"), "{again}");
+    assert!(again.contains("was already paused"), "{again}");
     let again = said(&house.run(&SUBMIT));
     assert!(again.contains("is paused"), "{again}");
     assert_eq!(house.json(&SUBMIT)[0]["state"], "paused");
@@ -128,7 +128,7 @@ async fn watch_says_once_that_a_campaign_is_paused_and_goes_on() {
     let log = watch.log();
     assert_eq!(log.matches("is paused").count(), 1, "{log}");
     let again = said(&house.run(&["resume", &id]));
-    assert!(again.contains("was running already"), "{again}");
+    assert!(again.contains("was already running"), "{again}");
 }
 
 #[tokio::test]
@@ -209,7 +209,7 @@ async fn a_priority_is_changed_by_an_operator_alone() {
         format!("{second}\trunning\t7\n")
     );
     let again = said(&house.run(&["priority", second, "7"]));
-    assert!(again.contains("was 7 already"), "{again}");
+    assert!(again.contains("was already 7"), "{again}");
     let document = house.json(&["priority", &first, "-3"]).remove(0);
     assert_eq!(document["campaign"], first.as_str());
     assert_eq!(

@@ -60,9 +60,9 @@ async fn a_token_is_written_to_a_new_file_of_its_owner_s_or_is_revoked() {
         let link = house.path(&format!("link-{past}"));
         symlink("nowhere", &link).unwrap();
         for (refused, why) in [
-            (path, "exists and is not overwritten"),
-            (link.to_str().unwrap(), "exists and is not overwritten"),
-            ("/dev/full", "exists and is not overwritten"),
+            (path, "exists already"),
+            (link.to_str().unwrap(), "exists already"),
+            ("/dev/full", "exists already"),
             ("none/x.token", "No such file or directory"),
         ] {
             let output = create(&house, past, &["-o", refused]).output().unwrap();
@@ -72,7 +72,7 @@ async fn a_token_is_written_to_a_new_file_of_its_owner_s_or_is_revoked() {
         }
         assert_eq!(fs::read(&file).unwrap(), token);
 
-        // One that cannot be written is revoked: to a file that may not grow, and to a full output.
+        // A token whose write fails is revoked: to a file that may not grow, and to a full output.
         let mut create_it = after("ulimit -f 0", &create(&house, past, &["-o", "short.token"]));
         let short = create_it.output().unwrap();
         assert_eq!(short.status.code(), Some(1), "{short:?}");

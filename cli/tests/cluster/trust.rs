@@ -121,7 +121,7 @@ async fn the_operator_decides_and_purges() {
     liar.say(&lease, &Report::Done).await.unwrap();
     let mut honest = house.worker("b", &["--idle-exit", "3s"]);
     assert_eq!(honest.wait(), Some(0), "{}", honest.log());
-    // Nobody looked: it is complete, and wrong; `verify` finds that.
+    // Without audits it is complete, and wrong; `verify` finds that.
     assert_eq!(accepted(&house), 200_000);
     let verified = house.run(&["verify", "--share", "100%"]);
     assert_eq!(verified.status.code(), Some(1), "{verified:?}");
@@ -182,7 +182,7 @@ async fn a_worker_that_counts_otherwise_is_refused_with_both_values() {
     other.self_tests.pop();
     let refused = client.join(join_request(&other)).await.unwrap_err();
     assert!(
-        refused.message().contains("shows no self-test"),
+        refused.message().contains("sent no self-test"),
         "{refused:?}"
     );
     assert_eq!(coordinator.log().matches("worker refused").count(), 3);
@@ -254,7 +254,7 @@ async fn wrong_fields_change_nothing() {
             "{field}: {refused:?}"
         );
     }
-    // A token that is none, of nobody, and somebody else's.
+    // A malformed token, an unknown one, and another owner's.
     let mut message = deliver_request(&lease.key, &Report::Heartbeat);
     message.token = "1-x".to_owned();
     let refused = hand.send(&lease, message.clone()).await.unwrap_err();
@@ -316,7 +316,7 @@ async fn wrong_fields_change_nothing() {
         receipts(DeliveryOutcome::Audit)
     );
 
-    // Nobody holds more than a few leases.
+    // A worker holds only a few leases.
     let mut third = Hand::join(&house, "c").await;
     let mut more = 0;
     while third.claim().await.is_some() {

@@ -23,7 +23,7 @@ fn claim(worker: &str) -> kazoe_proto::v1::ClaimRequest {
     })
 }
 
-/// Claims as fast as it is answered, until it is over. It is told to come later, and never refused.
+/// Claims as fast as it is answered, until it is over. It is deferred, and never refused.
 async fn flood(link: Link, worker: String, over: Arc<AtomicBool>) -> usize {
     let mut client = kazoe_proto::v1::work_client::WorkClient::new(link.open().unwrap());
     let mut later = 0;
@@ -36,9 +36,9 @@ async fn flood(link: Link, worker: String, over: Arc<AtomicBool>) -> usize {
     later
 }
 
-/// Claims wait for claims, and heartbeats for none of them: nobody else loses a lease.
+/// Claims wait for claims, and heartbeats for none of them: no other worker loses a lease.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_flood_of_claims_is_put_off_and_costs_nobody_a_lease() {
+async fn a_flood_of_claims_is_deferred_and_costs_no_lease() {
     let server = Server::shared().await;
     let house = House::new(&server).await;
     let coordinator = house.coordinator();
@@ -73,9 +73,9 @@ async fn a_flood_of_claims_is_put_off_and_costs_nobody_a_lease() {
     assert_eq!(lost, 0);
 }
 
-/// One token has only so many leases, however many workers join with it.
+/// One token has a limit of leases, for any number of workers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_token_has_only_so_many_leases() {
+async fn a_token_has_a_limit_of_leases() {
     let server = Server::shared().await;
     let house = House::new(&server).await.with(&["--max-leases", "2"]);
     let _coordinator = house.coordinator();

@@ -1,4 +1,4 @@
-//! Honest callers while somebody attacks: none of them may be refused.
+//! Honest callers during an attack: none of them may be refused.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -39,7 +39,7 @@ impl Calls {
         self.took.lock().unwrap().len()
     }
 
-    /// Waits until so many more went well.
+    /// Waits for this number of further successes.
     pub(crate) async fn more(&self, calls: usize) {
         let enough = self.made() + calls;
         while self.made() < enough && !self.are_over() {
@@ -61,7 +61,7 @@ impl Calls {
         let answer = call.await;
         let took = begun.elapsed();
         if answer.is_err() {
-            // Whoever waits for more would wait for ever.
+            // Waiting for more would never end.
             self.over.store(true, Ordering::Release);
         }
         let answer = answer.unwrap_or_else(|error| panic!("an honest {what}: {error:?}"));
@@ -176,7 +176,7 @@ async fn compute(link: Link, calls: Calls) {
     }
 }
 
-/// An operator, who looks, and now and then comes anew.
+/// An operator, which queries and sometimes reconnects.
 async fn look(link: Link, calls: Calls) {
     let mut campaigns = CampaignsClient::new(link.open().unwrap());
     while !calls.are_over() {

@@ -34,7 +34,7 @@ fn refused(answer: Result<Answer, h2::Error>, code: Code, words: &str) {
     }
 }
 
-/// So many bytes in pieces that are made when they are sent.
+/// This number of bytes in chunks that are made when they are sent.
 fn junk(length: usize) -> impl Iterator<Item = Bytes> {
     let piece = Bytes::from(vec![0x0a; 1 << 16]);
     (0..length.div_ceil(1 << 16)).map(move |_| piece.clone())
@@ -59,7 +59,7 @@ async fn messages_that_are_too_large_are_refused_by_their_first_bytes() {
                 let answer = raw
                     .call(path, &headers, [framed(false, declared, b"x")])
                     .await;
-                refused(answer, Code::OutOfRange, "this call takes");
+                refused(answer, Code::OutOfRange, "this call accepts at most");
             }
         }
         // Many at once, of which the last byte never comes: more than there is memory for.
@@ -78,7 +78,7 @@ async fn messages_that_are_too_large_are_refused_by_their_first_bytes() {
             });
         }
         calls.more(MANY).await;
-        // Whoever has another token finds room for a large message all the same.
+        // Another token still has room for a large message.
         let mut raw = Raw::connect(&house).await;
         let other = bearer(&house, "b");
         let headers = [("authorization", other.as_str())];

@@ -44,7 +44,7 @@ async fn closed(mut stream: TcpStream) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn half_open_handshakes_take_nobody_s_place() {
+async fn half_open_handshakes_exclude_no_caller() {
     with_many_handles();
     let server = Server::shared().await;
     let mut house = House::new(&server).await.with(&[
@@ -80,7 +80,7 @@ async fn half_open_handshakes_take_nobody_s_place() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn idle_connections_take_nobody_s_place() {
+async fn idle_connections_exclude_no_caller() {
     with_many_handles();
     let server = Server::shared().await;
     let house = House::new(&server).await.with(&["--max-newcomer", "5s"]);
@@ -98,11 +98,11 @@ async fn idle_connections_take_nobody_s_place() {
     })
     .await;
     // The log has a line each second.
-    coordinator.wait_for("connections that showed no token");
-    coordinator.wait_for("connections that made room");
+    coordinator.wait_for("connections without a token");
+    coordinator.wait_for("connections closed for others");
 }
 
-/// Nobody attacks: what the others are compared with.
+/// No attack: the baseline.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn without_an_attack_all_goes_well() {
     let server = Server::shared().await;
@@ -117,7 +117,7 @@ async fn without_an_attack_all_goes_well() {
 
 /// Connections that grow old are closed without a word too much, and workers make new ones.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn connections_that_grow_old_are_made_anew() {
+async fn old_connections_are_replaced() {
     use crate::raw::{Raw, bearer, framed};
     let server = Server::shared().await;
     let house = House::new(&server).await.with(&["--max-age", "300ms"]);
@@ -147,9 +147,9 @@ async fn connections_that_grow_old_are_made_anew() {
     assert_eq!(worker.wait(), Some(0), "{}", worker.log());
 }
 
-/// Whoever has a token may come in numbers, up to the bound; then it is told to come later, and why.
+/// A token may open connections up to the limit; then calls are deferred with the reason.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn one_address_has_only_so_many_connections() {
+async fn an_address_has_a_limit_of_connections() {
     use crate::raw::{Raw, bearer, framed};
     let server = Server::shared().await;
     let flags = ["--max-connections-per-address", "3"];
@@ -182,9 +182,9 @@ async fn one_address_has_only_so_many_connections() {
         }
         open.push(raw);
     }
-    // A worker waits as it was told, and no longer than it must.
+    // A worker waits for the given delay, and no longer.
     let mut worker = house.worker("b", &[]);
-    worker.wait_for("waiting as long as it asked");
+    worker.wait_for("retrying after its delay");
     open.truncate(2);
     worker.wait_for("joined");
     drop(worker);

@@ -44,7 +44,7 @@ async fn storm(house: &House<'_>, token: &str, path: &str) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn rapid_resets_disturb_nobody() {
+async fn rapid_resets_disturb_no_caller() {
     let server = Server::shared().await;
     let house = House::new(&server).await;
     let coordinator = house.coordinator();

@@ -11,7 +11,7 @@ use crate::house::House;
 use crate::raw::{Raw, framed};
 use crate::server::Server;
 
-/// Nobody writes this by chance.
+/// A text that does not occur by chance.
 const PLANTED: &str = "hush7f3a";
 
 /// All that was logged or written in a house, by file.
@@ -180,7 +180,7 @@ async fn no_secret_is_written_anywhere() {
     let logs = written(&house);
     assert!(logs.len() >= 2, "of a coordinator and a worker");
     for (name, log) in logs {
-        assert!(log.contains("DEBUG"), "{name} tells little");
+        assert!(log.contains("DEBUG"), "{name} logs little");
         for secret in &secrets {
             assert!(!log.contains(secret.as_str()), "{name}: {secret}\n{log}");
         }

@@ -15,7 +15,7 @@ use crate::server::Server;
 /// As many answers as one token may leave unread.
 const SEATS: usize = 32;
 
-/// Messages on each stream of a worker that does not listen: not so many that they are thrown out as a
+/// Messages on each stream of a worker that does not listen: few enough that they are not rejected as a
 /// flood of small pieces.
 const SAID: usize = 10;
 
@@ -62,7 +62,7 @@ async fn who_does_not_read_is_hung_up_on() {
             stream.send_data(bytes::Bytes::new(), true).unwrap();
             open.push(response.await.unwrap().into_body());
         }
-        // One more has no seat, and is told so; others' tokens have theirs.
+        // One more is rejected with the reason; other tokens keep their places.
         let refused = slow[3].call(
             "/kazoe.v1.Campaigns/List",
             &headers,
@@ -93,7 +93,11 @@ async fn who_does_not_read_is_hung_up_on() {
         assert!(!head.contains_key("grpc-status"), "{head:?}");
     })
     .await;
-    until(|| coordinator.log().contains("connections that read nothing"));
+    until(|| {
+        coordinator
+            .log()
+            .contains("connections with unread answers")
+    });
 }
 
 /// A worker that says much and hears nothing.
@@ -128,7 +132,7 @@ async fn a_worker_that_reads_no_answer_is_hung_up_on() {
                     for _ in 0..SAID {
                         send(&mut stream, heartbeat.clone()).await;
                     }
-                    // What it is told it would hear when it could; until the end it cannot.
+                    // It would read the notice if it could; until the end it does not.
                     if let Ok(answer) = response.await {
                         drop(answer.into_body().data().await);
                     }

@@ -42,7 +42,7 @@ async fn try_tokens(house: &House<'_>) -> usize {
 
 /// Transactions of a database until now.
 async fn transactions(house: &House<'_>) -> i64 {
-    // What is counted is told with a delay.
+    // The log has the counts with a delay.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let mut conn = house.connection().await;
     sqlx::query_scalar(
@@ -89,7 +89,7 @@ async fn wrong_tokens_are_refused_without_a_query_each() {
         calls.more(MANY).await;
     })
     .await;
-    coordinator.wait_for("calls without a good token");
+    coordinator.wait_for("calls without a valid token");
 }
 
 /// Of a token that is revoked nothing is good any more: neither a new connection, nor an open one, nor a

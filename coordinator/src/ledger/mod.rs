@@ -250,18 +250,18 @@ impl fmt::Display for LedgerError {
             LedgerError::UnknownCampaign(id) => {
                 write!(
                     f,
-                    "no campaign `{id}` in this ledger; `kazoe campaigns` lists them"
+                    "no campaign `{id}` in this ledger; `kazoe campaigns` lists the campaigns"
                 )
             }
             LedgerError::Foreign(campaign) => campaign.fmt(f),
             LedgerError::Complete(id) => write!(
                 f,
-                "campaign {id} is complete: there is nothing to cancel, and what was counted stays; `kazoe \
-                 pause {id}` stops its audits"
+                "campaign {id} is complete: there is nothing to cancel, and its results stay; \
+                 `kazoe pause {id}` stops its audits"
             ),
             LedgerError::Cancelled(id) => write!(
                 f,
-                "campaign {id} is cancelled, so there is nothing to pause; `kazoe resume {id}` brings it back"
+                "campaign {id} is cancelled, so there is nothing to pause; `kazoe resume {id}` resumes it"
             ),
             LedgerError::SelfTest {
                 campaign,
@@ -320,8 +320,8 @@ impl fmt::Display for LedgerError {
             LedgerError::Row(what) => {
                 write!(
                     f,
-                    "the ledger holds what this build cannot read: {what}; another build wrote it, or it was \
-                     changed past the ledger"
+                    "the ledger has a row that this build does not support: {what}; another build \
+                     wrote it, or another program changed it"
                 )
             }
             LedgerError::Abandoned => write!(f, "request aborted; retry"),

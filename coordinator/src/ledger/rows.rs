@@ -179,19 +179,13 @@ fn interpret(row: &CampaignRow) -> Result<CampaignRecord, String> {
         revision,
         priority,
     ) = row;
-    let unknown =
-        |what: &str, name: &str| format!("this build knows no {what} `{}`", printable(name));
+    let unknown = |what: &str, name: &str| format!("unknown {what} `{}`", printable(name));
     let number = |what: &str, text: &str| {
         let read = tally_text::number::<u64>(text);
-        read.ok_or_else(|| {
-            format!(
-                "its {what} `{}` is no number to this build",
-                printable(text)
-            )
-        })
+        read.ok_or_else(|| format!("its {what} `{}` is not a number", printable(text)))
     };
     let count = |what: &str, count: i64| {
-        u64::try_from(count).map_err(|_| format!("its {what} {count} is no count"))
+        u64::try_from(count).map_err(|_| format!("its {what} {count} is not a count"))
     };
     let campaign = Campaign {
         variant: Variant::by_id(variant).ok_or_else(|| unknown("variant", variant))?,
@@ -203,7 +197,7 @@ fn interpret(row: &CampaignRow) -> Result<CampaignRecord, String> {
     };
     if campaign.id() != *id {
         return Err(format!(
-            "it has options that this build does not know, without which its id would be {}",
+            "it has unknown options; without them its id would be {}",
             campaign.id()
         ));
     }

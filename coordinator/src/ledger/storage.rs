@@ -74,18 +74,18 @@ impl fmt::Display for StorageError {
                 match self.fault {
                     StorageFault::Full => write!(
                         f,
-                        "no room left to write {path}: free some disk space and run the same command \
-                         again; nothing that was saved is lost"
+                        "no space left to write {path}: free some disk space and run the same \
+                         command again; no saved result is lost"
                     ),
                     StorageFault::Corrupt => write!(
                         f,
-                        "{path} is damaged: restore it from a backup, or keep it aside and import an \
-                         exported ledger into a new database"
+                        "{path} is damaged: restore it from a backup, or move it away and import \
+                         an exported ledger into a new database"
                     ),
                     StorageFault::Busy => write!(
                         f,
-                        "{path} is locked by another program: end that one, or wait, and run the same \
-                         command again"
+                        "{path} is locked by another program: end that program, or wait, and run \
+                         the same command again"
                     ),
                     StorageFault::ReadOnly => write!(
                         f,
@@ -94,9 +94,9 @@ impl fmt::Display for StorageError {
                     ),
                     StorageFault::Displaced => write!(
                         f,
-                        "{path} was removed, moved or replaced while it was written: put the file back, or \
-                         restore a backup, and run the same command again; what was saved is in the file \
-                         that was opened, wherever it is now"
+                        "{path} was removed, moved or replaced while it was written: put the file \
+                         back, or restore a backup, and run the same command again; the saved \
+                         results are in the file that was opened, at its present path"
                     ),
                     StorageFault::Unreachable => write!(
                         f,
@@ -122,8 +122,8 @@ fn write_server_fault(
     match fault {
         StorageFault::Full => write!(
             f,
-            "the database {server} has no room left: free some disk space there; nothing that was \
-             saved is lost"
+            "the database {server} has no room left: free some disk space there; no saved result \
+             is lost"
         ),
         StorageFault::Corrupt => write!(
             f,
@@ -132,8 +132,8 @@ fn write_server_fault(
         ),
         StorageFault::Busy => write!(
             f,
-            "the database {server} was too busy to answer in time: look for what holds its locks, \
-             and try again"
+            "the database {server} did not answer in time: find the session that holds its locks, \
+             and retry"
         ),
         StorageFault::ReadOnly => write!(
             f,
@@ -157,13 +157,13 @@ fn write_server_fault(
         ),
         StorageFault::Standby => write!(
             f,
-            "the database {server} is a standby and takes no writes: name its primary in the \
+            "the database {server} is a standby and accepts no writes: name its primary in the \
              address, or promote it"
         ),
         StorageFault::NotDurable { setting } => write!(
             f,
-            "the database {server} has {setting} = off: a tally that was acknowledged would be lost \
-             when its machine fails; set it to on"
+            "the database {server} has {setting} = off: a crash of its machine would lose \
+             acknowledged tallies; set it to on"
         ),
         StorageFault::Schema => write!(
             f,

@@ -230,7 +230,7 @@ impl fmt::Display for FileError {
             FileError::Encoding(encoding) => write!(f, "{encoding}"),
             FileError::CutShort { line } => write!(
                 f,
-                "line {line}: the file ends here, without its `end` line: it was cut short"
+                "line {line}: the file ends without its `end` line: it was truncated"
             ),
             FileError::Fingerprint {
                 line,

@@ -215,7 +215,7 @@ impl Admin for AdminService {
             return Err(match what {
                 Reclaim::Worker(worker) => unknown_worker(&worker),
                 Reclaim::Lease(lease) => Status::not_found(format!(
-                    "no lease {lease}; the log of the coordinator numbers them"
+                    "no lease {lease}; the coordinator's log has the numbers of leases"
                 )),
             });
         };
@@ -290,7 +290,7 @@ impl Admin for AdminService {
         let revoked = self.0.ledger.revoke_credential(&id, &caller.owner).await;
         if !revoked.map_err(|error| status(&error))? {
             return Err(Status::not_found(format!(
-                "no token `{id}` is good; `kazoe token list` lists them"
+                "no active token `{id}`; `kazoe token list` lists the tokens"
             )));
         }
         // It is good for nothing from the next message on.
@@ -301,7 +301,7 @@ impl Admin for AdminService {
 }
 
 fn unknown_worker(worker: &str) -> Status {
-    let words = format!("no worker `{worker}`; `kazoe workers --all` lists them");
+    let words = format!("no worker `{worker}`; `kazoe workers --all` lists the workers");
     Status::not_found(words)
 }
 

@@ -119,14 +119,15 @@ impl fmt::Display for AdoptError {
             ),
             AdoptError::Taken { id } => write!(
                 f,
-                "the database knows the token {id} with another secret: make another one"
+                "the token {id} exists with another secret: create another token"
             ),
             AdoptError::Revoked { id } => {
-                write!(f, "the token {id} was revoked: make another one")
+                write!(f, "the token {id} was revoked: create another token")
             }
             AdoptError::Differs { id, owner, role } => write!(
                 f,
-                "the database knows the token {id} as {}, for {owner}: make another one, or name those",
+                "the token {id} exists with the role {} and the owner {owner}: create another \
+                 token, or name that role and owner",
                 role.name()
             ),
             AdoptError::Ledger(error) => error.fmt(f),

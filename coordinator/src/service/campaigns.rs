@@ -80,7 +80,7 @@ impl Coordinator {
     /// That they should ask again later.
     pub(super) async fn question_turn(&self, token: &str) -> Result<Turn, Status> {
         let turn = self.questions.take(token).await;
-        turn.ok_or_else(|| later("the coordinator has too much to do", AGAIN))
+        turn.ok_or_else(|| later("the coordinator is overloaded", AGAIN))
     }
 
     /// A campaign's snapshot as it goes out.
@@ -304,7 +304,7 @@ async fn watch(
             () = tokio::time::sleep(LOOK) => {}
             () = out.closed() => return Ok(()),
             () = &mut leaving => {
-                return Err(Status::unavailable("the coordinator leaves; watch again"));
+                return Err(Status::unavailable("the coordinator is shutting down; watch again"));
             }
         }
     }

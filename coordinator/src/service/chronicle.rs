@@ -102,7 +102,7 @@ impl Chronicle {
         let Listed { known, foreign } = coordinator.ledger.listed().await?;
         for campaign in foreign {
             if self.foreign.insert(campaign.id.clone()) {
-                warn!("{campaign}; nothing of it is lent here");
+                warn!("{campaign}; its segments are not leased here");
             }
         }
         for record in known {
@@ -209,8 +209,8 @@ impl Chronicle {
         let (at, misdated) = ledger.clock(hold).await?;
         if let Some(behind) = self.clock.read(Instant::now(), at) {
             warn!(
-                "the database's clock ran backwards by {}: leases that outlast their hold by it expire now; let \
-                 that machine's clock be slewed, never set back",
+                "the database's clock ran backwards by {}: leases that would outlast their hold \
+                 expire now; slew that machine's clock, never step it back",
                 duration(behind.as_secs())
             );
         }
@@ -218,7 +218,8 @@ impl Chronicle {
             let leases = ledger.expire_misdated(hold).await?;
             warn!(
                 leases,
-                "leases expired whose deadline lay further off than they hold: the database's clock ran backwards"
+                "leases expired whose deadline was further away than their hold: the database's \
+                 clock ran backwards"
             );
         }
         Ok(())

@@ -49,7 +49,7 @@ pub(super) async fn converse(
                 continue;
             }
             () = until(last) => {
-                let away = Status::unavailable("the coordinator leaves; come again");
+                let away = Status::unavailable("the coordinator is shutting down; reconnect");
                 let _ = out.send(Err(away)).await;
                 return;
             }
@@ -153,7 +153,7 @@ impl Coordinator {
         }
         in_progress.take(caller.token()).ok_or_else(|| {
             let wait = AGAIN.mul_f64(1.0 + chance());
-            later("the coordinator has too much to do", wait)
+            later("the coordinator is overloaded", wait)
         })
     }
 
@@ -162,7 +162,9 @@ impl Coordinator {
         let lease = self.batches.leases.ask("", key).await;
         let lease = lease.map_err(|error| status(&error))?;
         if lease.owner != caller.owner {
-            return Err(Status::permission_denied("the lease is another owner's"));
+            return Err(Status::permission_denied(
+                "the lease belongs to another owner",
+            ));
         }
         let held = Held {
             key,

@@ -107,13 +107,13 @@ pub(super) fn allowed<T>(request: &Request<T>, right: Right) -> Result<Caller, S
         return Ok(caller.clone());
     }
     Err(Status::permission_denied(format!(
-        "the token {} is a {}'s, and this needs {}",
+        "the token {} has the role {}, and this call requires {}",
         caller.token(),
         caller.role.name(),
         match right {
-            Right::Look => "any",
-            Right::Compute => "a worker's",
-            Right::Operate => "an operator's",
+            Right::Look => "any role",
+            Right::Compute => "the role worker or operator",
+            Right::Operate => "the role operator",
         }
     )))
 }
@@ -148,10 +148,10 @@ fn still_good(stored: Option<Credential>) -> Result<(), Status> {
     }
 }
 
-const MISSING: &str = "no token was sent; make one with `kazoe token create` and name its file with \
-                       --token-file";
+const MISSING: &str = "no API token was sent; create one with `kazoe token create` and name its \
+                       file with --token-file";
 
-const WRONG: &str = "the token is not known here, or was revoked";
+const WRONG: &str = "the API token is unknown here, or was revoked";
 
 /// A credential's id, and the hash of the secret that was sent with it.
 fn shown(headers: &HeaderMap) -> Result<(&str, blake3::Hash), Status> {

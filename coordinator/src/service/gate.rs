@@ -92,13 +92,13 @@ impl Gate {
     ) -> Result<(Response<tonic::body::Body>, Option<Permit>), Status> {
         let Some((kind, ration)) = treatment(request.uri().path()) else {
             self.guest.called();
-            return Err(Status::unimplemented("there is no such call"));
+            return Err(Status::unimplemented("unknown call"));
         };
         let encoding = request.headers().get("grpc-encoding");
         if encoding.is_some_and(|encoding| encoding != "identity") {
             self.guest.called();
             return Err(Status::unimplemented(
-                "compressed messages are not taken; send them as they are",
+                "compressed messages are not supported; send them uncompressed",
             ));
         }
         let mut token = String::new();
@@ -210,7 +210,7 @@ impl Gate {
 
 /// There are enough answers on their way.
 fn unread() -> Status {
-    later("too many answers wait to be read", AGAIN)
+    later("too many unread answers", AGAIN)
 }
 
 #[cfg(test)]

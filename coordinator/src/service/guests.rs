@@ -62,11 +62,11 @@ impl fmt::Display for Crowded {
         match self {
             Crowded::House(most) => write!(
                 f,
-                "the coordinator holds {most} connections already (--max-connections)"
+                "the coordinator has reached its limit of {most} connections (--max-connections)"
             ),
             Crowded::Address(most) => write!(
                 f,
-                "the coordinator holds {most} connections of this address already \
+                "the coordinator has reached its limit of {most} connections of this address \
                  (--max-connections-per-address)"
             ),
         }

@@ -131,7 +131,9 @@ impl<B> Intake<B> {
         while !bytes.is_empty() {
             if self.is_between_messages() {
                 if self.messages > 0 && !self.ration.stream {
-                    return Err(Status::invalid_argument("this call takes one message"));
+                    return Err(Status::invalid_argument(
+                        "this call requires exactly one message",
+                    ));
                 }
                 self.messages += 1;
                 let within = self.within;
@@ -166,19 +168,19 @@ impl<B> Intake<B> {
         let [compressed, length @ ..] = self.prefix;
         if compressed > 1 {
             return Err(Status::invalid_argument(format!(
-                "a message begins with 0 or 1 and its length, not with {compressed}: that is not gRPC"
+                "not gRPC: a message begins with 0 or 1 and its length, not with {compressed}"
             )));
         }
         if compressed != 0 {
             // Before anything is inflated: it could become any size.
             return Err(Status::unimplemented(
-                "compressed messages are not taken; send them as they are",
+                "compressed messages are not supported; send them uncompressed",
             ));
         }
         let length = u32::from_be_bytes(length) as usize;
         if length > self.ration.most {
             return Err(Status::out_of_range(format!(
-                "the message has {length} bytes, and this call takes {} at most",
+                "the message has {length} bytes, and this call accepts at most {}",
                 self.ration.most
             )));
         }
@@ -191,18 +193,18 @@ impl<B> Intake<B> {
     fn end(&self) -> Result<(), Status> {
         if self.prefixed == PREFIX {
             return Err(Status::invalid_argument(format!(
-                "the message ends {} bytes before its length is reached",
+                "the message is truncated by {} bytes",
                 self.left
             )));
         }
         if self.prefixed > 0 {
             return Err(Status::invalid_argument(
-                "the message ends before it says its length",
+                "the message is truncated before its length",
             ));
         }
         if self.messages == 0 && !self.ration.stream {
             return Err(Status::invalid_argument(
-                "this call takes one message, and none came",
+                "this call requires a message, and none was sent",
             ));
         }
         Ok(())
@@ -220,7 +222,8 @@ impl<B> Intake<B> {
         }
         if let Some(waiting) = &mut self.waiting {
             let taken = ready!(waiting.as_mut().poll(cx));
-            let taken = taken.map_err(|_| Status::unavailable("the coordinator leaves"))?;
+            let taken =
+                taken.map_err(|_| Status::unavailable("the coordinator is shutting down"))?;
             self.waiting = None;
             *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);
         }
@@ -373,10 +376,10 @@ mod tests {
     #[tokio::test]
     async fn what_ends_too_early_or_is_not_grpc_is_an_invalid_argument() {
         for (bytes, stream, words) in [
-            (&[][..], false, "none came"),
-            (&[0, 0, 0], false, "before it says its length"),
-            (&[0, 0, 0, 0, 9, 1], false, "8 bytes before"),
-            (&[0, 0, 0, 0, 9], true, "9 bytes before"),
+            (&[][..], false, "none was sent"),
+            (&[0, 0, 0], false, "before its length"),
+            (&[0, 0, 0, 0, 9, 1], false, "truncated by 8 bytes"),
+            (&[0, 0, 0, 0, 9], true, "truncated by 9 bytes"),
             (&[2, 0, 0, 0, 0], true, "not gRPC"),
             (b"{\"campaign\": \"x\"}", false, "not gRPC"),
         ] {
@@ -416,7 +419,7 @@ mod tests {
         let first = room.clone().take("a".to_owned(), own).await.unwrap();
         let mut context = Context::from_waker(Waker::noop());
         let mut poll = || Pin::new(&mut second).poll_frame(&mut context).is_ready();
-        assert!(poll(), "the first piece tells how large it is");
+        assert!(poll(), "the first piece has the message's length");
         assert!(!poll() && !poll());
         drop(first);
         assert!(poll());

@@ -57,7 +57,7 @@ pub async fn serve(
         // It may not say again that the coordinator serves.
         watching.abort();
         let _ = (&mut watching).await;
-        info!("leaving: nothing more is lent, what arrives is still taken");
+        info!("shutting down: no new leases; arriving tallies are still accepted");
         health.set_not_serving::<WorkServer<WorkService>>().await;
         coordinator.leave();
     };

@@ -30,16 +30,19 @@ impl TurnedAway {
     /// What was counted since this was last asked; nothing if nothing was.
     pub(super) fn take(&self) -> Option<String> {
         let all = [
-            (&self.wrong, "calls without a good token"),
-            (&self.silent, "connections that showed no token in time"),
+            (&self.wrong, "calls without a valid token"),
+            (
+                &self.silent,
+                "connections without a token before the timeout",
+            ),
             (
                 &self.crowded,
-                "connections that made room or showed too many wrong ones",
+                "connections closed for others or for too many invalid tokens",
             ),
-            (&self.unread, "connections that read nothing"),
+            (&self.unread, "connections with unread answers"),
             (&self.later, "calls deferred"),
             (&self.messages, "messages too large, compressed or slow"),
-            (&self.long, "calls whose answer took too long"),
+            (&self.long, "calls that timed out"),
         ];
         let counted = all.into_iter().filter_map(|(count, what)| {
             let number = count.swap(0, Ordering::Relaxed);
@@ -61,7 +64,7 @@ mod tests {
         count(&turned.wrong);
         count(&turned.wrong);
         count(&turned.unread);
-        let told = "2 calls without a good token, 1 connections that read nothing";
+        let told = "2 calls without a valid token, 1 connections with unread answers";
         assert_eq!(turned.take().as_deref(), Some(told));
         assert_eq!(turned.take(), None);
     }

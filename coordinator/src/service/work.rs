@@ -53,7 +53,8 @@ impl Work for WorkService {
             return Err(Status::failed_precondition(why));
         }
         let permit = self.0.claims_in_progress.take(caller.token());
-        let _permit = permit.ok_or_else(|| later("many workers join at once", self.0.later()))?;
+        let _permit =
+            permit.ok_or_else(|| later("too many workers join at once", self.0.later()))?;
         let worker = self.0.enter(&caller, &join).await?;
         info!(
             worker,
@@ -105,7 +106,8 @@ impl Work for WorkService {
         let caller = allowed(&request, Right::Compute)?;
         let worker = messages::left(request.into_inner())?;
         let permit = self.0.claims_in_progress.take(caller.token());
-        let _permit = permit.ok_or_else(|| later("many workers call at once", self.0.later()))?;
+        let _permit =
+            permit.ok_or_else(|| later("too many workers call at once", self.0.later()))?;
         // The chronicle tells of it, at each coordinator.
         let left = self.0.batches.leaves.ask("", (worker, caller.owner)).await;
         left.map_err(|error| status(&error))?;
@@ -120,8 +122,8 @@ fn welcome(
 ) -> Result<(), String> {
     if join.protocol != messages::PROTOCOL {
         return Err(format!(
-            "the worker speaks version {} of the protocol, the coordinator version {}; use builds of \
-             the same release",
+            "the worker's protocol version is {}, the coordinator's {}; use builds of the same \
+             release",
             join.protocol,
             messages::PROTOCOL
         ));
@@ -131,7 +133,7 @@ fn welcome(
         let shown = join.self_tests.iter().find(|(other, _)| other == campaign);
         let Some((_, shown)) = shown else {
             return Err(format!(
-                "the worker shows no self-test of [{name}]; use builds of the same release"
+                "the worker sent no self-test of [{name}]; use builds of the same release"
             ));
         };
         for (block, tally) in tallies {
@@ -139,7 +141,7 @@ fn welcome(
             if theirs != Some(tally) {
                 return Err(format!(
                     "self-test mismatch: for block {block} of [{name}] the worker computes [{}], the \
-                     coordinator [{}]; use builds of the same release, and if they are, do not trust \
+                     coordinator [{}]; use builds of the same release; if they are equal, remove \
                      that machine",
                     theirs.map_or_else(|| "nothing".to_owned(), in_words),
                     in_words(tally)
@@ -194,11 +196,11 @@ impl Coordinator {
         let worker = self.batches.asking.ask("", asking).await;
         let found = worker.map_err(|error| status(&error))?;
         let (worker, held) = found.ok_or_else(|| {
-            Status::not_found(format!("no worker `{}` is known; join again", claim.worker))
+            Status::not_found(format!("unknown worker `{}`; join again", claim.worker))
         })?;
         if worker.owner != caller.owner {
             return Err(Status::permission_denied(format!(
-                "the worker {} is not of {}",
+                "the worker {} does not belong to {}",
                 worker.id, caller.owner
             )));
         }
@@ -281,7 +283,7 @@ impl Coordinator {
             let lease = match self.batches.claims.ask(&id, claim).await {
                 Err(error) if error.is_of_one_campaign() => {
                     if self.barred.add(&id, campaign.revision) {
-                        warn!(campaign = id, "nothing of it is lent: {error}");
+                        warn!(campaign = id, "its segments are not leased: {error}");
                     }
                     continue;
                 }

@@ -117,12 +117,12 @@ pub async fn send(stream: &mut SendStream<Bytes>, mut bytes: Bytes) -> bool {
 pub async fn answer(response: ResponseFuture) -> Result<Answer, h2::Error> {
     let (head, mut body) = response.await?.into_parts();
     if let Some(code) = code(&head.headers) {
-        return Ok(told(code, head.headers));
+        return Ok(answered(code, head.headers));
     }
     drain(&mut body).await?;
     let trailers = body.trailers().await?.unwrap_or_default();
     Ok(match code(&trailers) {
-        Some(code) => told(code, trailers),
+        Some(code) => answered(code, trailers),
         None => Answer {
             code: None,
             words: String::new(),
@@ -142,7 +142,7 @@ fn code(headers: &HeaderMap) -> Option<i32> {
     headers.get("grpc-status")?.to_str().ok()?.parse().ok()
 }
 
-fn told(code: i32, headers: HeaderMap) -> Answer {
+fn answered(code: i32, headers: HeaderMap) -> Answer {
     let words = headers.get("grpc-message").map(|words| words.to_str());
     let words = words.and_then(Result::ok).unwrap_or_default();
     Answer {

@@ -43,7 +43,7 @@ async fn blocks_nothing(ledger: &impl Sound) {
     };
     assert_eq!((later.id.as_str(), later.design.as_str()), (ID, "weighed"));
     assert_eq!((later.samples, later.priority), (Some(4096), Some(0)));
-    assert_eq!(later.why, "this build knows no design `weighed`");
+    assert_eq!(later.why, "unknown design `weighed`");
     assert!(same.why.contains(&campaign(9).id()), "{}", same.why);
 
     let all: Vec<_> = (0..5).map(|segment| delivery(segment, 4096)).collect();

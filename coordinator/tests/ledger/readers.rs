@@ -181,5 +181,8 @@ async fn a_new_database_in_the_middle_of_its_first_change_is_not_read() {
         matches!(&error, OpenError::Storage(error) if error.fault == StorageFault::Busy),
         "{error:?}"
     );
-    assert!(error.to_string().contains("middle of a change"), "{error}");
+    assert!(
+        error.to_string().contains("changed during each attempt"),
+        "{error}"
+    );
 }

@@ -72,9 +72,7 @@ impl Talk {
         match conversation.ask(message).await? {
             Some(answer) => Ok(Some(messages::notice(answer, &self.lent).map_err(odd)?)),
             None if *report == Report::Done => Ok(None),
-            None => Err(Status::unavailable(
-                "the coordinator ended the conversation",
-            )),
+            None => Err(Status::unavailable("the coordinator closed the stream")),
         }
     }
 

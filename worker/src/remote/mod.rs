@@ -157,7 +157,7 @@ impl RemoteDesk {
             worker: joined.worker,
         };
         let left = tokio::time::timeout(FAREWELL, self.work.leave(request)).await;
-        debug!(?left, "said that it leaves");
+        debug!(?left, "deregistered");
     }
 
     async fn try_join(&mut self) -> Result<Joined, Status> {
@@ -347,7 +347,7 @@ impl Desk for RemoteDesk {
             return Ok(Offer::Over);
         }
         if self.idle_for_too_long() {
-            info!("no work for so long; leaving");
+            info!("no work for the time of --idle-exit; exiting");
             return Ok(Offer::Over);
         }
         if self.is_machine_busy() {
@@ -420,7 +420,7 @@ impl Desk for RemoteDesk {
         match self.report(lease, &Report::Heartbeat).await? {
             Some(Notice::Extended(hold)) => Ok(Some(self.until_heartbeat(hold))),
             Some(Notice::Stop(reason)) => {
-                info!(lease, ?reason, "nothing more is wanted under the lease");
+                info!(lease, ?reason, "the coordinator stopped the lease");
                 Ok(None)
             }
             None => Ok(None),

@@ -32,14 +32,14 @@ impl fmt::Display for Tale {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         write!(
             f,
-            "{} segments accepted, {} confirmed another's, {} disputed",
+            "{} segments accepted, {} audits, {} disputed",
             of(&self.accepted),
             of(&self.confirmed),
             of(&self.disputed)
         )?;
         match of(&self.other) {
             0 => Ok(()),
-            n => write!(f, ", {n} known already"),
+            n => write!(f, ", {n} repeated"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A ledger file handed to a coordinator, in requests of a bounded size.
 //!
 //! Each request is one transaction of the coordinator's, and may be sent again. The whole file was read
-//! before the first one; what stops an import half way is the network, the coordinator or Ctrl-C, and then
+//! before the first one; what interrupts an import is the network, the coordinator or Ctrl-C, and then
 //! [`Taken`] says what was taken.
 
 use std::collections::BTreeMap;
@@ -20,9 +20,9 @@ use super::interruption::Interruption;
 use super::name;
 use super::taken::Taken;
 use super::whole::Whole;
-use crate::ending::Stop;
+use crate::coordinator_client::Office;
+use crate::exit::Stop;
 use crate::local;
-use crate::office::Office;
 use crate::output::tell;
 use crate::quantity::counted;
 
@@ -96,7 +96,9 @@ pub(super) async fn send(
 /// A failure before anything was taken.
 pub(super) fn nothing_taken(stop: Stop, path: &Path) -> Stop {
     match stop {
-        Stop::Failed(why) => Stop::Failed(format!("{why}; nothing of {} was taken", name(path))),
+        Stop::Failed(why) => {
+            Stop::Failed(format!("{why}; no segment of {} was imported", name(path)))
+        }
         other => other,
     }
 }
@@ -190,7 +192,7 @@ impl Sender<'_> {
     fn words(&self) -> String {
         let id = &self.done.campaign.id;
         let campaign = match self.done.submitted {
-            Submitted::New => format!("; campaign {id} was begun there"),
+            Submitted::New => format!("; campaign {id} was created there"),
             Submitted::Extended { from } => {
                 format!(
                     "; campaign {id} was extended there, from {}",

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use kazoe_coordinator::ledger_file::Step;
 
 use super::taken::Taken;
-use crate::ending::Stop;
+use crate::exit::Stop;
 use crate::output::tell;
 use crate::signals;
 
@@ -60,19 +60,19 @@ impl Interruption {
         match &state.stage {
             Stage::Reading => {
                 tell(format_args!(
-                    "{below}Interrupted: nothing of {file} was taken."
+                    "{below}Interrupted: no segment of {file} was imported."
                 ));
                 std::process::exit(130);
             }
             Stage::Taking if state.asked => std::process::exit(130),
             Stage::Taking => {
                 tell(format_args!(
-                    "{below}Interrupted: nothing of {file} is taken."
+                    "{below}Interrupted: no segment of {file} is imported."
                 ));
             }
             Stage::Committing => {
                 tell(format_args!(
-                    "{below}Too late: all of {file} is being saved."
+                    "{below}Too late to interrupt: all of {file} is being committed."
                 ));
             }
             Stage::Sending(taken) if state.asked => {
@@ -80,7 +80,7 @@ impl Interruption {
                 std::process::exit(130);
             }
             Stage::Sending(_) => tell(format_args!(
-                "{below}Stopping: waiting for the coordinator's answer. Once more to leave now."
+                "{below}Stopping: waiting for the coordinator's answer. Repeat to exit at once."
             )),
         }
         state.asked = true;

@@ -56,24 +56,24 @@ impl Taken {
         let mut parts = Vec::new();
         if confirmed > 0 {
             parts.push(format!(
-                "the coordinator took the first {}, up to segment {last_confirmed}",
+                "the coordinator imported the first {}, up to segment {last_confirmed}",
                 counted(confirmed, "segment")
             ));
         }
         if sent > 0 {
             parts.push(format!(
-                "it may have taken the next {}, {first} to {last}, for which no answer came",
+                "it may have imported the next {}, {first} to {last}, because its answer is missing",
                 grouped(sent)
             ));
         }
         if rest == self.segments {
-            parts.push("the coordinator took none of them".to_owned());
+            parts.push("the coordinator imported none of them".to_owned());
         } else if rest > 0 {
-            parts.push(format!("it did not take the other {}", grouped(rest)));
+            parts.push(format!("it did not import the other {}", grouped(rest)));
         }
         format!(
-            "of {} in {}, {}; it is safe to import the file again, because a segment that was taken is not \
-             counted twice",
+            "of {} in {}, {}; it is safe to import the file again, because no segment is counted \
+             twice",
             counted(self.segments, "segment"),
             self.file,
             parts.join("; ")
@@ -94,25 +94,25 @@ mod tests {
             let expected = format!("of 611 segments in a.tsv, {what}; it is safe ");
             assert!(words.starts_with(&expected), "{words}");
         };
-        says(&taken, "the coordinator took none of them");
+        says(&taken, "the coordinator imported none of them");
         taken.send(0..256);
         says(
             &taken,
-            "it may have taken the next 256, 0 to 255, for which no answer came; it did not take the \
-             other 355",
+            "it may have imported the next 256, 0 to 255, because its answer is missing; it did not \
+             import the other 355",
         );
         taken.refuse();
-        says(&taken, "the coordinator took none of them");
+        says(&taken, "the coordinator imported none of them");
         taken.send(0..256);
         taken.confirm();
-        let first = "the coordinator took the first 256 segments, up to segment 255";
-        says(&taken, &format!("{first}; it did not take the other 355"));
+        let first = "the coordinator imported the first 256 segments, up to segment 255";
+        says(&taken, &format!("{first}; it did not import the other 355"));
         taken.send(256..512);
         says(
             &taken,
             &format!(
-                "{first}; it may have taken the next 256, 256 to 511, for which no answer came; it did not \
-                 take the other 99"
+                "{first}; it may have imported the next 256, 256 to 511, because its answer is missing; it \
+                 did not import the other 99"
             ),
         );
         taken.confirm();
@@ -120,7 +120,7 @@ mod tests {
         taken.confirm();
         says(
             &taken,
-            "the coordinator took the first 611 segments, up to segment 610",
+            "the coordinator imported the first 611 segments, up to segment 610",
         );
     }
 }

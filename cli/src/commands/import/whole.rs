@@ -8,7 +8,7 @@ use kazoe_common::census::Fingerprint;
 use kazoe_coordinator::ledger_file::{LedgerFile, Sums};
 
 use super::wrong;
-use crate::ending::Stop;
+use crate::exit::Stop;
 
 /// A ledger file without a fault. It can be read again.
 #[derive(Debug)]

@@ -31,7 +31,7 @@ pub(super) fn describe(rules: &Rules<u128>, position: &Position<u128>) -> Vec<St
     }
     let mut lines = vec![
         format!(
-            "Positions from which legal moves lead here: {}, none of them with the Kings alone.",
+            "Positions from which legal moves lead here: {}, none of them with only the Kings.",
             found.len() - 1
         ),
         format!(

@@ -42,7 +42,7 @@ pub(super) fn immobile(rules: &Rules<u128>, position: &Position<u128>) -> Vec<St
         .filter_map(|square| {
             let side = position.at(square)?.side;
             let piece = piece_on(rules, position, square);
-            Some(format!("{side}'s {piece} could never move."))
+            Some(format!("{side}'s {piece} has no move on any board."))
         })
         .collect()
 }

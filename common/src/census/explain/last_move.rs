@@ -23,7 +23,7 @@ pub(super) fn why_none(rules: &Rules<u128>, position: &Position<u128>) -> Vec<St
     let mut lines = Vec::new();
     if checkers.is_empty() {
         lines.push(format!(
-            "{owner} is to move, and {mover} has no piece that can have moved last:"
+            "{owner} is to move, and no piece of {mover} can have moved last:"
         ));
         scene.every_mover(&mut lines);
         return lines;

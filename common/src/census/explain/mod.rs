@@ -44,7 +44,7 @@ impl Explanation {
                 let sfen = rules.sfen(&image);
                 let judged = judges.rule(&image, None);
                 explanation.lines.push(format!(
-                    "It is greater than its left-right mirror image, which stands for both: {sfen} is {}.",
+                    "It is greater than its left-right mirror image, which represents both: {sfen} is {}.",
                     described(judged)
                 ));
                 explanation.image = Some((sfen, judged));

@@ -68,7 +68,7 @@ pub(super) fn copy(path: &Path, location: &Location, in_memory: u64) -> Result<I
     Err(OpenError::Storage(StorageError {
         place: Place::File(path.to_owned()),
         fault: StorageFault::Busy,
-        detail: "it changed, or was in the middle of a change, whenever it was read".to_owned(),
+        detail: "it changed during each attempt to read it".to_owned(),
     }))
 }
 

@@ -79,7 +79,7 @@ impl fmt::Display for OpenError {
         match self {
             OpenError::Missing(path) => write!(
                 f,
-                "there is no database {}; `kazoe run` makes one, --db names another",
+                "there is no database {}; `kazoe run` creates one, --db names another",
                 path.display()
             ),
             OpenError::NoFile { path, what } => write!(
@@ -90,16 +90,16 @@ impl fmt::Display for OpenError {
             ),
             OpenError::Linked { path, links } => write!(
                 f,
-                "{} has {links} names (hard links), and each would get a write-ahead log of its own: \
-                 remove the other names, or make a copy of the file (`cp`) and name that with --db",
+                "{} has {links} names (hard links), and each would get a write-ahead log of its \
+                 own: remove the other names, or copy the file (`cp`) and name the copy with --db",
                 path.display()
             ),
             // A writer makes a missing file, so its folder is missing.
             OpenError::Unreachable { path, source } if source.kind() == io::ErrorKind::NotFound => {
                 write!(
                     f,
-                    "cannot make {}: its folder does not exist; make that first, or name another \
-                     file with --db",
+                    "cannot create {}: its folder does not exist; create the folder, or name \
+                     another file with --db",
                     path.display()
                 )
             }
@@ -108,27 +108,27 @@ impl fmt::Display for OpenError {
             }
             OpenError::Obstructed { path, left, source } => write!(
                 f,
-                "cannot write {}, which another user's program left beside {} ({source}): end that \
-                 program, and give the file to the database's owner (chown)",
+                "cannot write {}, which belongs to another user, beside {} ({source}): end that \
+                 user's program, and give the file to the database's owner (chown)",
                 left.display(),
                 path.display()
             ),
             OpenError::NotSqlite(path) => write!(
                 f,
-                "{} is not a Kazoe database and was left as it is; name another file with --db \
+                "{} is not a Kazoe database and stays unchanged; name another file with --db \
                  (a ledger file is read with `kazoe import`)",
                 path.display()
             ),
             OpenError::Foreign(path) => write!(
                 f,
-                "{} is the database of another program and was left as it is; name another file \
+                "{} is the database of another program and stays unchanged; name another file \
                  with --db",
                 path.display()
             ),
             OpenError::Newer { path, version } => write!(
                 f,
-                "{} was written by a later version of Kazoe (its schema has {version}) and was left \
-                 as it is; use that version, or name another file with --db",
+                "{} was written by a later version of Kazoe (its schema has {version}) and stays \
+                 unchanged; use that version, or name another file with --db",
                 path.display()
             ),
             OpenError::InUse { path, holder } => {
@@ -144,7 +144,7 @@ impl fmt::Display for OpenError {
             }
             OpenError::NoWal(path) => write!(
                 f,
-                "{} lies on a file system that cannot hold a write-ahead log (a network share?); \
+                "{} is on a file system without support for a write-ahead log (a network share?); \
                  name a file on a local disk with --db",
                 path.display()
             ),

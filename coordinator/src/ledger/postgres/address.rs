@@ -13,17 +13,17 @@ use super::connect::ConnectError;
 /// [`ConnectError::Address`].
 pub(super) fn parse(url: &str) -> Result<PgConnectOptions, ConnectError> {
     if !url.starts_with("postgresql://") && !url.starts_with("postgres://") {
-        return Err(ConnectError::Address("it names another scheme".to_owned()));
+        return Err(ConnectError::Address("unknown scheme".to_owned()));
     }
     if let Some(setting) = unknown_setting(url) {
         return Err(ConnectError::Address(format!(
-            "it has a setting `{setting}`, which Kazoe does not know"
+            "unknown setting `{setting}`"
         )));
     }
     if has_several_hosts(url) {
         return Err(ConnectError::Address(
-            "it names several hosts, and Kazoe takes one: name the primary alone, or a DNS name, a \
-             virtual IP address or a proxy that leads to the primary"
+            "it names several hosts, and Kazoe supports one: name the primary alone, or a DNS \
+             name, a virtual IP address or a proxy that leads to the primary"
                 .to_owned(),
         ));
     }
@@ -31,7 +31,7 @@ pub(super) fn parse(url: &str) -> Result<PgConnectOptions, ConnectError> {
         // The error itself may repeat a value, of which nobody knows whether it is secret.
         .map_err(|_| {
             ConnectError::Address(
-                "a part of it, such as its port or a setting's value, makes no sense".to_owned(),
+                "a part of it, such as its port or a setting's value, is invalid".to_owned(),
             )
         })?;
     Ok(options

@@ -85,7 +85,7 @@ impl fmt::Display for ConnectError {
         match self {
             ConnectError::Address(why) => write!(
                 f,
-                "that is not an address of a PostgreSQL database ({why}); it looks like \
+                "invalid address of a PostgreSQL database ({why}); it has the form \
                  postgresql://kazoe_runtime:PASSWORD@HOST:5432/kazoe"
             ),
             ConnectError::TooOld { server, version } => write!(
@@ -95,12 +95,12 @@ impl fmt::Display for ConnectError {
             ),
             ConnectError::NotDurable { server, setting } => write!(
                 f,
-                "{server} has {setting} = off: tallies that were acknowledged would be lost when the \
-                 machine fails; set it to on"
+                "{server} has {setting} = off: a crash of its machine would lose acknowledged \
+                 tallies; set it to on"
             ),
             ConnectError::NoRuntimeRole(server) => write!(
                 f,
-                "{server} has no role {RUNTIME_ROLE}; its administrator makes it with \
+                "{server} has no role {RUNTIME_ROLE}; its administrator creates it with \
                  deploy/postgres/create_roles.sql"
             ),
             ConnectError::NoOwner { server, detail } => write!(
@@ -121,12 +121,12 @@ impl fmt::Display for ConnectError {
             ),
             ConnectError::Newer { server, version } => write!(
                 f,
-                "{server} was written by a later version of Kazoe (its schema has {version}) and was \
-                 left as it is; use that version"
+                "{server} was written by a later version of Kazoe (its schema has {version}) and \
+                 stays unchanged; use that version"
             ),
             ConnectError::Privileged { server, could } => write!(
                 f,
-                "the role could {could} in {server}, which no coordinator may; connect as \
+                "the role can {could} in {server}, which a coordinator must not; connect as \
                  {RUNTIME_ROLE}, and not as the owner or a superuser"
             ),
             ConnectError::Storage(error) => error.fmt(f),

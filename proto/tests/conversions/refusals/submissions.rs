@@ -255,7 +255,7 @@ fn a_campaign_that_this_build_does_not_know_is_of_another_build() {
         (foreign.id.as_str(), foreign.state.as_str()),
         ("aaaaaaaaaa", "running")
     );
-    assert_eq!(foreign.why, "this build knows no variant `chushogi`");
+    assert_eq!(foreign.why, "unknown variant `chushogi`");
 
     // A known one that cannot be is refused all the same.
     let mut odd = known.clone();

@@ -13,17 +13,17 @@ use kazoe_worker::desk::Job;
 use kazoe_worker::stop::Stop as StopRequest;
 
 use crate::completion::ids;
-use crate::ending::{Ending, Stop};
-use crate::office::OfficeArgs;
+use crate::coordinator_client::OfficeArgs;
+use crate::exit::{Ending, Stop};
 use crate::output::{Output, tell};
 use crate::quantity::{self, counted};
-use crate::{local, store};
+use crate::{local, sqlite_args};
 
-/// Take tallies back that are not to be trusted; their segments are computed again.
+/// Retract untrusted tallies; their segments are computed again.
 ///
-/// All that a worker, an owner or a build contributed to a campaign and no other owner confirmed is taken
-/// back; the estimate's prefix moves back with it. Nothing is deleted: the audit log says who did it and
-/// why. To keep the owner from coming again, revoke its tokens first.
+/// It retracts the tallies of a worker, an owner or a build in a campaign that no other owner confirmed; the
+/// estimate's prefix becomes shorter. Nothing is deleted: the audit log has the operator and the reason. To
+/// exclude the owner, revoke its tokens first.
 #[derive(Debug, clap::Args)]
 #[command(
     group(ArgGroup::new("whose").required(true).args(["worker", "owner", "build", "segment"])),
@@ -55,7 +55,7 @@ pub(super) struct Purge {
     #[arg(long, value_name = "N", value_parser = quantity::parse)]
     segment: Option<Segment>,
 
-    /// Why, for the audit log.
+    /// The reason, for the audit log.
     #[arg(long, value_name = "REASON")]
     why: String,
 
@@ -72,8 +72,10 @@ impl Purge {
             .or_else(|| self.owner.clone().map(Whose::Owner))
             .or_else(|| self.build.clone().map(Whose::Build))
             .or_else(|| self.segment.map(Whose::Segment))
-            .ok_or_else(|| Stop::usage("whose? name --worker, --owner, --build or --segment"))?;
-        store::block_on(async {
+            .ok_or_else(|| {
+                Stop::usage("no tallies selected: name --worker, --owner, --build or --segment")
+            })?;
+        sqlite_args::block_on(async {
             let mut office = self.office.open()?;
             let campaign = office.find(Some(&self.campaign)).await?.id;
             let why = self.why.clone();
@@ -85,7 +87,7 @@ impl Purge {
             let done = office.admin.purge(admin::purge_request(&purge)).await;
             let done = done.map_err(|status| office.refused(&status))?.into_inner();
             output.line(format_args!(
-                "{}\t{} taken back",
+                "{}\t{} retracted",
                 purge.campaign,
                 counted(done.segments, "segment")
             ))?;
@@ -94,7 +96,7 @@ impl Purge {
     }
 }
 
-/// Decide a disputed segment: compute it here and hand in the tally, which stands.
+/// Decide a disputed segment: compute it here and deliver the tally, which is accepted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -115,7 +117,7 @@ pub(super) struct Resolve {
 
 impl Resolve {
     pub(super) fn run(&self, output: &mut Output) -> Result<Ending, Stop> {
-        store::block_on(async {
+        sqlite_args::block_on(async {
             let mut office = self.office.open()?;
             let record = office.find(Some(&self.campaign)).await?;
             let (segment, cut) = (self.segment, record.cut);
@@ -163,10 +165,10 @@ async fn compute(counter: Counter, job: Job) -> Result<SegmentResult, Stop> {
     Ok(result)
 }
 
-/// Try a segment again that was set aside.
+/// Retry a segment that was set aside.
 ///
-/// A segment is set aside when three workers were lost over it while it was lent to each alone; it counts
-/// as undecided then, and the rest of the campaign goes on.
+/// A segment is set aside after three workers that leased it alone were lost; it then counts as undecided, and
+/// the rest of the campaign continues.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -187,14 +189,14 @@ pub(super) struct Retry {
 
 impl Retry {
     pub(super) fn run(&self, _: &mut Output) -> Result<Ending, Stop> {
-        store::block_on(async {
+        sqlite_args::block_on(async {
             let mut office = self.office.open()?;
             let id = office.find(Some(&self.campaign)).await?.id;
             let request = admin::retry_request(&id, self.segment);
             let done = office.admin.retry(request).await;
             let done = done.map_err(|status| office.refused(&status))?.into_inner();
             if done.was_set_aside {
-                tell(format_args!("Segment {} is tried again.", self.segment));
+                tell(format_args!("Segment {} will be retried.", self.segment));
                 return Ok(Ending::Done);
             }
             Err(Stop::failed(format_args!(

@@ -138,7 +138,7 @@ pub(super) fn expect<T: PartialEq + std::fmt::Debug + ?Sized>(
         Ok(())
     } else {
         Err(format!(
-            "wrong answer, {what}: {found:?}, but {known:?} is known"
+            "wrong result, {what}: {found:?}, expected {known:?}"
         ))
     }
 }
@@ -194,7 +194,7 @@ mod tests {
         let wrong = |tally: &Tally, witnesses: &[Witness], what: &str| {
             let error = known.check(tally, witnesses).unwrap_err();
             assert!(
-                error.starts_with(&format!("wrong answer, {what}")),
+                error.starts_with(&format!("wrong result, {what}")),
                 "{error}"
             );
         };

@@ -4,8 +4,8 @@ use clap::error::{Error, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
-use crate::office::OfficeArgs;
-use crate::store::StoreArgs;
+use crate::coordinator_client::OfficeArgs;
+use crate::sqlite_args::StoreArgs;
 
 /// A database or a coordinator. What is typed wins over the environment, and of the environment's
 /// `KAZOE_COORDINATOR` over `KAZOE_DB`; to type both is wrong.
@@ -32,7 +32,7 @@ impl FromArgMatches for PlaceArgs {
         match (typed(StoreArgs::ID), typed(OfficeArgs::ID)) {
             (true, true) => Err(Error::raw(
                 ErrorKind::ArgumentConflict,
-                "--db names a file and --coordinator a coordinator: which of them is meant?\n",
+                "--db and --coordinator exclude each other: name a file or a coordinator\n",
             )),
             (true, false) => {
                 office.forget();

@@ -1,4 +1,4 @@
-//! What nobody may see in a value that is shown.
+//! Redacts the secret part of a printed value.
 
 /// What stands in the place of a secret.
 const MASK: &str = "***";

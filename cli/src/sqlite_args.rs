@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use kazoe_coordinator::ledger::{CampaignRecord, ForeignCampaign, Ledger, Listed, LocalStore};
 
-use crate::ending::Stop;
+use crate::exit::Stop;
 use crate::pasted;
 
 /// Which database.
@@ -100,7 +100,7 @@ pub(crate) fn choose(
     let Some(name) = name else {
         return campaigns.pop().ok_or_else(|| match foreign.pop() {
             Some(newest) => Stop::failed(newest),
-            None => Stop::failed(format_args!("{place} holds no campaign yet; {remedy}")),
+            None => Stop::failed(format_args!("{place} has no campaign yet; {remedy}")),
         });
     };
     let wanted = pasted::ascii(name).trim().to_ascii_lowercase();
@@ -120,13 +120,13 @@ pub(crate) fn choose(
         ([_], []) => Ok(campaigns.swap_remove(0)),
         ([], [one]) => Err(Stop::failed(one)),
         ([], []) => Err(Stop::failed(format_args!(
-            "{place} holds no campaign `{name}`; `kazoe campaigns` lists them"
+            "{place} has no campaign `{name}`; `kazoe campaigns` lists the campaigns"
         ))),
         _ => {
             let known = campaigns.iter().map(|record| &*record.id);
             let all: Vec<&str> = known.chain(foreign.iter().map(|one| &*one.id)).collect();
             Err(Stop::failed(format_args!(
-                "`{name}` may be {}",
+                "`{name}` is ambiguous: {}",
                 all.join(" or ")
             )))
         }

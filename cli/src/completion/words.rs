@@ -1,4 +1,4 @@
-//! The words that somebody has typed so far.
+//! The words of the command line so far.
 
 use std::ffi::OsString;
 

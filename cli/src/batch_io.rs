@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind, IsTerminal, Read};
 use kazoe_coordinator::plain_text;
 use rayon::prelude::{ParallelIterator, ParallelSlice};
 
-use crate::ending::{Ending, Stop};
+use crate::exit::{Ending, Stop};
 use crate::output::{Output, tell};
 use crate::threads;
 
@@ -118,9 +118,7 @@ impl<F: Fn(&str, &mut String) -> Result<(), String> + Sync> Desk<'_, F> {
         if !self.alone {
             let (refused, taken, unit) = (self.refused, self.taken, self.unit);
             let s = if taken == 1 { "" } else { "s" };
-            tell(format_args!(
-                "error: {refused} of {taken} {unit}{s} could not be answered"
-            ));
+            tell(format_args!("error: {refused} of {taken} {unit}{s} failed"));
         }
         Ok(Ending::Failed)
     }

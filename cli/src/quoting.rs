@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use kazoe_common::game::{Position, Rules, Variant};
 
-use crate::ending::Stop;
+use crate::exit::Stop;
 use crate::quantity::counted;
 use crate::{pasted, variant};
 
@@ -18,7 +18,7 @@ pub(crate) fn expect_quoted<'a>(words: impl IntoIterator<Item = &'a str>) -> Res
         .any(|word| matches!(word, "b" | "w" | "-"))
     {
         return Err(Stop::usage(
-            "an SFEN holds spaces: put it in quotes, as in '5/5/K1k2/5/5 b - 1'",
+            "an SFEN contains spaces: put it in quotes, as in '5/5/K1k2/5/5 b - 1'",
         ));
     }
     Ok(())
@@ -57,10 +57,10 @@ fn is_like_a_position(text: &str) -> bool {
 /// The positions that a command is asked about, and perhaps their game.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PositionsArgs {
-    #[arg(help = variant::help("; where it is left out, that of each position's board"), value_name = "VARIANT", value_parser = VariantOrPosition::parse)]
+    #[arg(help = variant::help(" [default: the game with each position's board]"), value_name = "VARIANT", value_parser = VariantOrPosition::parse)]
     first: Option<VariantOrPosition>,
 
-    /// The positions; without any: the lines of standard input.
+    /// The positions [default: the lines of standard input].
     #[arg(value_name = "SFEN")]
     others: Vec<String>,
 }
@@ -123,7 +123,7 @@ impl Games {
             return Err("an empty SFEN".to_owned());
         }
         if board.eq_ignore_ascii_case("startpos") {
-            return Err("`startpos` begins every game: name the game before it".to_owned());
+            return Err("`startpos` is ambiguous: name the game before it".to_owned());
         }
         let files = |rank: &str| {
             let squares = rank.chars().filter(|&c| c != '+');
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_boards_size_tells_the_game() {
+    fn the_boards_size_identifies_the_game() {
         let games = Games::new(None);
         let of = |text: &str| games.of_board(text).map(|n| games.rules()[n].variant().id);
         assert_eq!(of("rbsgk/4p/5/P4/KGSBR b - 1"), Ok("minishogi"));

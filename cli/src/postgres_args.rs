@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use kazoe_coordinator::ledger::PostgresLedger;
 
-use crate::ending::Stop;
+use crate::exit::Stop;
 use crate::{pasted, secrets, text_file};
 
 /// Which database on PostgreSQL.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DatabaseArgs {
-    /// The database's address: postgresql://ROLE:PASSWORD@HOST:5432/NAME. A password on the command line
-    /// can be seen by all who use the machine: better in a file.
+    /// The database's address: postgresql://ROLE:PASSWORD@HOST:5432/NAME. All users of the machine can read a
+    /// password on the command line: use a file instead.
     #[arg(
         long,
         value_name = "URL",
@@ -45,7 +45,7 @@ impl DatabaseArgs {
             (Some(url), _) => Ok(url.tell().trim().to_owned()),
             (None, Some(path)) => first_line(path),
             (None, None) => Err(Stop::usage(
-                "which database? name a file with its address by --database-url-file or \
+                "no database: name a file with its address by --database-url-file or \
                  KAZOE_DATABASE_URL_FILE",
             )),
         }
@@ -84,8 +84,8 @@ impl Secret {
 }
 
 impl From<String> for Secret {
-    fn from(told: String) -> Self {
-        Secret(told)
+    fn from(address: String) -> Self {
+        Secret(address)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use kazoe_common::census::Campaign;
 
-use crate::store::StoreArgs;
+use crate::sqlite_args::StoreArgs;
 
 /// The `kazoe run` that begins, resumes or extends a campaign.
 pub(crate) fn run(campaign: &Campaign, samples: Option<u64>, store: &StoreArgs) -> String {

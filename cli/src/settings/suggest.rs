@@ -1,4 +1,4 @@
-//! What was perhaps meant by a name that nobody knows.
+//! Suggests a known name for an unknown one.
 
 /// The nearest of the known names, if it is near: a third of the letters may differ, `-` and `_` and a
 /// missing table set aside.

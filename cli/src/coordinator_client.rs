@@ -16,11 +16,11 @@ use kazoe_worker::proxy::Proxy;
 use tonic::{Code, Status};
 
 use crate::address;
-use crate::database::{Secret, first_line};
-use crate::ending::Stop;
+use crate::exit::Stop;
+use crate::postgres_args::{Secret, first_line};
 use crate::report::{Findings, Home, Machines};
 use crate::secrets;
-use crate::store::choose;
+use crate::sqlite_args::choose;
 use crate::text_file;
 
 /// The largest answer that is taken: a report with the paths of a very large campaign.
@@ -43,15 +43,15 @@ pub(crate) struct OfficeArgs {
     )]
     url: Option<String>,
 
-    /// A file whose first line is the token that the operator gave out.
+    /// A file whose first line is the token from the operator.
     #[arg(help_heading = HEADING, long, value_name = "FILE", env = "KAZOE_TOKEN_FILE")]
     token_file: Option<PathBuf>,
 
-    /// A file with the certificates (PEM) to believe instead of the system's.
+    /// A file with the trusted certificates (PEM) instead of the system's.
     #[arg(help_heading = HEADING, long, value_name = "FILE", env = "KAZOE_CA_FILE")]
     ca_file: Option<PathBuf>,
 
-    /// A file with our own certificate (PEM), where the coordinator asks for one.
+    /// A file with the client certificate (PEM), if the coordinator requires one.
     #[arg(help_heading = HEADING, long, value_name = "FILE", env = "KAZOE_CERT_FILE")]
     cert_file: Option<PathBuf>,
 
@@ -59,8 +59,8 @@ pub(crate) struct OfficeArgs {
     #[arg(help_heading = HEADING, long, value_name = "FILE", env = "KAZOE_KEY_FILE")]
     key_file: Option<PathBuf>,
 
-    /// The proxy to go through: http://HOST:PORT or http://USER:PASSWORD@HOST:PORT. Without it https://
-    /// heeds HTTPS_PROXY and NO_PROXY.
+    /// The HTTP proxy: http://HOST:PORT or http://USER:PASSWORD@HOST:PORT. The default for https:// is
+    /// HTTPS_PROXY, except for hosts in NO_PROXY.
     #[arg(help_heading = HEADING, long, value_name = "URL", env = "KAZOE_PROXY", hide_env_values = true)]
     proxy: Option<Secret>,
 }
@@ -85,7 +85,7 @@ impl OfficeArgs {
     /// If none was named, or a file can't be read.
     pub(crate) fn link(&self) -> Result<Link, Stop> {
         let url = self.url.clone().ok_or_else(|| {
-            Stop::usage("which coordinator? name it by --coordinator URL or KAZOE_COORDINATOR")
+            Stop::usage("no coordinator: name it by --coordinator URL or KAZOE_COORDINATOR")
         })?;
         let token = self.token_file.as_deref().map(token).transpose()?;
         self.key_file
@@ -97,13 +97,13 @@ impl OfficeArgs {
             (None, None) => None,
             _ => {
                 return Err(Stop::usage(
-                    "--cert-file and --key-file go together: our certificate and its key",
+                    "--cert-file and --key-file require each other: the client's certificate and its key",
                 ));
             }
         };
         let url = address::url(&url, self.ca_file.is_some());
-        let told = self.proxy.as_ref().map(|proxy| proxy.tell().trim());
-        let proxy = Proxy::find(told, &url, |name| std::env::var(name).ok());
+        let named = self.proxy.as_ref().map(|proxy| proxy.tell().trim());
+        let proxy = Proxy::find(named, &url, |name| std::env::var(name).ok());
         Ok(Link {
             url,
             proxy: proxy.map_err(Stop::usage)?,
@@ -214,14 +214,15 @@ impl Office {
             // What TLS says of an answer that is none of its own.
             Code::Unavailable | Code::Unknown if words.contains("InvalidContentType") => {
                 Stop::failed(format_args!(
-                    "the coordinator {url} does not speak TLS: if the network is your own, write its address with \
-                     http://"
+                    "the coordinator {url} does not use TLS: if the network is private, write its \
+                     address with http://"
                 ))
             }
             Code::Unavailable | Code::Unknown if words.contains("invalid peer certificate") => {
                 Stop::failed(format_args!(
-                    "the coordinator {url} shows a certificate that is not trusted ({words}): name its authority's \
-                     certificate with --ca-file, and a host that the certificate is for"
+                    "the coordinator {url} presents an untrusted certificate ({words}): name its \
+                     authority's certificate with --ca-file, and a host that the certificate \
+                     covers"
                 ))
             }
             // The coordinator itself says so; the network's errors have a source.
@@ -233,7 +234,7 @@ impl Office {
             )),
             // Our own calls are neither compressed nor too large: it does not know the call.
             Code::Unimplemented => Stop::failed(format_args!(
-                "the coordinator {url} does not know this command: it is of an older release; upgrade it"
+                "the coordinator {url} does not support this command: its release is older; upgrade it"
             )),
             Code::Unauthenticated => match &self.token_file {
                 Some(file) => Stop::failed(format_args!(
@@ -249,7 +250,7 @@ impl Office {
     /// The error of an invalid response.
     pub(crate) fn odd(&self, invalid: &kazoe_proto::Invalid) -> Stop {
         Stop::failed(format_args!(
-            "invalid response from the coordinator at {}: {invalid}; check that it is of the same release",
+            "invalid response from the coordinator at {}: {invalid}; check that it runs the same release",
             self.url
         ))
     }

@@ -6,14 +6,14 @@ use kazoe_proto::campaigns;
 use serde_json::json;
 
 use crate::completion::ids;
-use crate::ending::{Ending, Stop};
-use crate::office::OfficeArgs;
+use crate::coordinator_client::OfficeArgs;
+use crate::exit::{Ending, Stop};
 use crate::output::{FormArgs, JSON_VERSION, Output, tell};
-use crate::store;
+use crate::sqlite_args;
 
-/// Lend nothing more of a campaign for now; what is lent is still taken.
+/// Pause a campaign: no new leases; tallies of existing leases are still accepted.
 ///
-/// Of a complete campaign it is the audits that pause. A cancelled one is refused: it is resumed first.
+/// For a complete campaign it pauses the audits. A cancelled campaign must be resumed first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,7 +24,7 @@ pub(super) struct Pause {
     which: Which,
 }
 
-/// Lend again of a campaign that was paused or cancelled.
+/// Resume a paused or cancelled campaign.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -35,9 +35,9 @@ pub(super) struct Resume {
     which: Which,
 }
 
-/// Cancel a campaign: no more leases, and workers drop what they have of it; what was counted stays.
+/// Cancel a campaign: no more leases, and workers drop its segments; the results stay.
 ///
-/// `kazoe resume` brings it back. A complete campaign is refused: there is nothing to cancel.
+/// `kazoe resume` resumes it. A complete campaign is refused: there is nothing to cancel.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -88,7 +88,7 @@ impl Cancel {
 
 impl Which {
     fn order(&self, order: Order, output: &mut Output) -> Result<Ending, Stop> {
-        store::block_on(async {
+        sqlite_args::block_on(async {
             let mut office = self.office.open()?;
             let before = office.find(Some(&self.campaign)).await?;
             let id = before.id;
@@ -104,10 +104,10 @@ impl Which {
             let record = wire::record_back(record.map_err(|odd| office.odd(&odd))?);
             let state = record.pace.name();
             if record.pace == before.pace {
-                tell(format_args!("Campaign {id} was {state} already."));
+                tell(format_args!("Campaign {id} was already {state}."));
             } else if office.is_complete(&id).await? {
                 tell(format_args!(
-                    "Campaign {id} is complete: what is {state} now is its audits."
+                    "Campaign {id} is complete: its audits are {state} now."
                 ));
             }
             if self.form.json() {
