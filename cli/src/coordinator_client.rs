@@ -11,7 +11,7 @@ use kazoe_proto::campaigns::Holder;
 use kazoe_proto::v1::admin_client::AdminClient;
 use kazoe_proto::v1::campaigns_client::CampaignsClient;
 use kazoe_proto::{campaigns, v1};
-use kazoe_worker::link::{Link, Wire, check_token};
+use kazoe_worker::channel::{Link, Wire, check_token};
 use kazoe_worker::proxy::Proxy;
 use tonic::{Code, Status};
 
@@ -269,8 +269,8 @@ impl Office {
         let answer = campaigns::submitted(answer.into_inner());
         let answer = answer.map_err(|odd| self.odd(&odd))?;
         Ok(Answer {
-            record: wire::record_back(answer.record),
-            how: wire::submitted_back(answer.how),
+            record: answer.record,
+            how: answer.how,
             complete: answer.complete,
         })
     }
@@ -283,7 +283,7 @@ impl Office {
         let listed = self.campaigns.list(v1::ListRequest {}).await;
         let listed = listed.map_err(|status| self.refused(&status))?.into_inner();
         let listed = campaigns::listed(listed).map_err(|odd| self.odd(&odd))?;
-        Ok(wire::listed_back(listed))
+        Ok(listed)
     }
 
     /// The campaign that a text names, as [`choose`] finds it.
@@ -360,25 +360,16 @@ impl Office {
         let found = self.campaigns.report(campaigns::campaign_ref(id)).await;
         let found = found.map_err(|status| self.refused(&status))?.into_inner();
         let found = campaigns::findings(found).map_err(|odd| self.odd(&odd))?;
-        let builds = found.builds.into_iter().map(wire::build_share_back);
         let machines = Machines {
-            workers: found
-                .workers
-                .into_iter()
-                .map(wire::worker_share_back)
-                .collect(),
+            workers: found.workers,
             left_out: found.more_workers,
         };
         let findings = Findings::new(
-            wire::record_back(found.record),
+            found.record,
             wire::snapshot_back(found.snapshot),
             &found.paths,
-            builds.collect(),
-            found
-                .owners
-                .into_iter()
-                .map(wire::owner_share_back)
-                .collect(),
+            found.builds,
+            found.owners,
             Home::Coordinator(self.url.clone()),
         )?;
         Ok(findings.computed_on(machines))

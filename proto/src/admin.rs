@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kazoe_common::census::{Segment, SegmentResult};
 
-use crate::campaigns::{BUILD, Record, record, record_message};
+use crate::campaigns::{BUILD, CampaignRecord, record, record_message};
 use crate::census::{self, campaign_id};
 use crate::invalid::{length, present, text, variant, within, word};
 use crate::outcome::{self, DeliveryOutcome};
@@ -361,7 +361,7 @@ pub fn new_priority(message: v1::SetPriorityRequest) -> Result<(String, i64), In
 
 /// A campaign with its new priority, and the one before, as a message.
 #[must_use]
-pub fn set_priority_response(record: &Record, before: i64) -> v1::SetPriorityResponse {
+pub fn set_priority_response(record: &CampaignRecord, before: i64) -> v1::SetPriorityResponse {
     v1::SetPriorityResponse {
         campaign: Some(record_message(record)),
         before,
@@ -372,7 +372,7 @@ pub fn set_priority_response(record: &Record, before: i64) -> v1::SetPriorityRes
 ///
 /// # Errors
 /// The first field that cannot be.
-pub fn priority_set(message: v1::SetPriorityResponse) -> Result<(Record, i64), Invalid> {
+pub fn priority_set(message: v1::SetPriorityResponse) -> Result<(CampaignRecord, i64), Invalid> {
     let record = record("campaign", message.campaign)?;
     present("campaign.priority", record.priority)?;
     Ok((record, message.before))

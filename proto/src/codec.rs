@@ -9,7 +9,7 @@ use tonic::Status;
 use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder};
 use tonic_prost::{ProstCodec, ProstDecoder, ProstEncoder};
 
-use crate::weight::is_bearable;
+use crate::decode_cost::is_bearable;
 
 /// Writes `T` and reads `U`, which is weighed first.
 #[derive(Clone, Debug)]

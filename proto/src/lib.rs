@@ -37,9 +37,9 @@ pub mod work;
 
 pub mod admin;
 
-pub mod later;
+pub mod retry_after;
 
-pub mod weight;
+pub mod decode_cost;
 
 pub mod codec;
 

@@ -14,8 +14,8 @@ use tokio::sync::mpsc;
 
 use crate::count::Count;
 use crate::cpu;
-use crate::desk::{Job, LeaseNumber};
 use crate::stop::{Order, Stop};
+use crate::work_source::{Job, LeaseNumber};
 
 /// A computed segment, with the number of its lease.
 pub type Computed = (LeaseNumber, SegmentResult);

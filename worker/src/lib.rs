@@ -1,18 +1,18 @@
 //! The worker of Kazoe: takes leases, computes their segments on all cores, hands in tallies.
 //!
 //! The modules stand in the order in which a session uses them: [`stop`] is how it is asked to end,
-//! [`count`] what counts a block, [`proof`] how a build shows that it counts right, [`desk`] where leases
+//! [`count`] what counts a block, [`self_test`] how a build shows that it counts right, [`work_source`] where leases
 //! come from and tallies go, [`compute`] what its cores do, [`session`] the loop that joins them. The
 //! same loop serves `kazoe run`, where the desk is a ledger in the same process, and a worker on a
-//! network, where it is [`remote`]: reached by a [`link`], perhaps through a [`proxy`], with [`patience`].
+//! network, where it is [`remote`]: reached by a [`channel`], perhaps through a [`proxy`], with [`backoff`].
 
 pub mod stop;
 
 pub mod count;
 
-pub mod proof;
+pub mod self_test;
 
-pub mod desk;
+pub mod work_source;
 
 mod cpu;
 
@@ -20,12 +20,12 @@ pub mod compute;
 
 pub mod session;
 
-pub mod link;
+pub mod channel;
 
 pub mod proxy;
 
 mod tunnel;
 
-pub mod patience;
+pub mod backoff;
 
 pub mod remote;

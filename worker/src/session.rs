@@ -9,8 +9,8 @@ use kazoe_proto::outcome::DeliveryOutcome;
 use tokio::sync::mpsc;
 
 use crate::compute::{Computed, Engine};
-use crate::desk::{Desk, LeaseNumber, Offer, Wish};
 use crate::stop::{Order, Stop};
+use crate::work_source::{LeaseNumber, Offer, Wish, WorkSource};
 
 /// How a session works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +69,8 @@ pub struct Summary {
 pub enum SessionError<E> {
     /// The system gives no threads.
     Threads(rayon::ThreadPoolBuildError),
-    /// The desk failed.
-    Desk(E),
+    /// The work source failed.
+    Source(E),
 }
 
 impl<E: std::fmt::Display> std::fmt::Display for SessionError<E> {
@@ -79,7 +79,7 @@ impl<E: std::fmt::Display> std::fmt::Display for SessionError<E> {
             SessionError::Threads(error) => {
                 write!(f, "cannot start threads: {error}; reduce --threads")
             }
-            SessionError::Desk(error) => error.fmt(f),
+            SessionError::Source(error) => error.fmt(f),
         }
     }
 }
@@ -88,7 +88,7 @@ impl<E: std::error::Error + 'static> std::error::Error for SessionError<E> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             SessionError::Threads(error) => Some(error),
-            SessionError::Desk(error) => error.source(),
+            SessionError::Source(error) => error.source(),
         }
     }
 }
@@ -104,7 +104,7 @@ const FIRST: u32 = 2;
 ///
 /// # Errors
 /// The desk's first error; the cores stop then.
-pub async fn work<D: Desk>(
+pub async fn work<D: WorkSource>(
     desk: &mut D,
     pattern: Pattern,
     stop: Arc<Stop>,
@@ -131,7 +131,7 @@ pub async fn work<D: Desk>(
         stop.request();
         stop.request();
     }
-    ended.map_err(SessionError::Desk)?;
+    ended.map_err(SessionError::Source)?;
     Ok(session.summary)
 }
 
@@ -146,7 +146,7 @@ struct Held {
     extend_at: Instant,
 }
 
-struct Session<'a, D: Desk> {
+struct Session<'a, D: WorkSource> {
     desk: &'a mut D,
     engine: Engine<D::Count>,
     finished: mpsc::UnboundedReceiver<Computed>,
@@ -161,7 +161,7 @@ struct Session<'a, D: Desk> {
     summary: Summary,
 }
 
-impl<D: Desk> Session<'_, D> {
+impl<D: WorkSource> Session<'_, D> {
     async fn run(&mut self, tell: &mut impl FnMut(&Progress)) -> Result<(), D::Error> {
         let mut handed_in = Instant::now();
         let mut told = Instant::now();

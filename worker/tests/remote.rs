@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use kazoe_common::census::{BLOCK, Campaign, Cut};
 use kazoe_common::game::Variant;
-use kazoe_proto::later::later;
 use kazoe_proto::lease_key::LeaseKey;
 use kazoe_proto::outcome::DeliveryOutcome;
+use kazoe_proto::retry_after::later;
 use kazoe_proto::v1::work_server::{Work, WorkServer};
 use kazoe_proto::v1::{
     ClaimRequest, ClaimResponse, DeliverRequest, DeliverResponse, JoinRequest, JoinResponse,
     LeaveRequest, LeaveResponse,
 };
 use kazoe_proto::work::{self as messages, Held, Notice, Report};
-use kazoe_worker::link::Link;
-use kazoe_worker::remote::{Habits, RemoteDesk};
+use kazoe_worker::channel::Link;
+use kazoe_worker::remote::{Habits, RemoteSource};
 use kazoe_worker::session::{Pattern, work};
 use kazoe_worker::stop::Stop;
 use tokio::net::TcpListener;
@@ -146,7 +146,7 @@ async fn who_waits_to_hand_in_says_meanwhile_that_it_is_alive() {
         ..Link::default()
     };
     let stop = Arc::new(Stop::new());
-    let mut desk = RemoteDesk::new(&link, habits, Vec::new(), Arc::clone(&stop)).unwrap();
+    let mut desk = RemoteSource::new(&link, habits, Vec::new(), Arc::clone(&stop)).unwrap();
     let summary = work(&mut desk, Pattern::new(1), stop, |_| ())
         .await
         .unwrap();

@@ -10,9 +10,9 @@ use std::time::Duration;
 use kazoe_common::census::{BLOCK, Block, Digest, SegmentResult, Tally, Witness};
 use kazoe_proto::outcome::DeliveryOutcome;
 use kazoe_worker::count::Count;
-use kazoe_worker::desk::{Desk, Job, LeaseNumber, Offer, Wish};
 use kazoe_worker::session::{Pattern, SessionError, work};
 use kazoe_worker::stop::Stop;
+use kazoe_worker::work_source::{Job, LeaseNumber, Offer, Wish, WorkSource};
 
 fn count(block: Block, samples: u64) -> (Tally, Vec<Witness>) {
     let mut tally = Tally {
@@ -88,7 +88,7 @@ impl<C: Count> List<C> {
     }
 }
 
-impl<C: Count> Desk for List<C> {
+impl<C: Count> WorkSource for List<C> {
     type Error = Infallible;
     type Count = C;
 
@@ -214,7 +214,7 @@ async fn the_second_stop_leaves() {
 /// A desk that fails when something is handed in.
 struct Broken<C>(List<C>);
 
-impl<C: Count> Desk for Broken<C> {
+impl<C: Count> WorkSource for Broken<C> {
     type Error = &'static str;
     type Count = C;
 
@@ -244,7 +244,7 @@ async fn a_desk_that_fails_ends_the_session_and_its_cores() {
     let mut desk = Broken(List::new(count, 1 << 40, 1));
     let stop = Arc::new(Stop::new());
     let ended = work(&mut desk, Pattern::new(2), stop, |_| {}).await;
-    assert!(matches!(ended, Err(SessionError::Desk("no room left"))));
+    assert!(matches!(ended, Err(SessionError::Source("no room left"))));
 }
 
 /// A desk whose leases are over as soon as more time is asked for, so often.
@@ -253,7 +253,7 @@ struct Revoked<C> {
     left: u32,
 }
 
-impl<C: Count> Desk for Revoked<C> {
+impl<C: Count> WorkSource for Revoked<C> {
     type Error = Infallible;
     type Count = C;
 

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use kazoe_common::census::{BLOCK, Counter};
 use kazoe_common::game::Bits;
 use kazoe_worker::compute::Engine;
-use kazoe_worker::desk::Job;
 use kazoe_worker::stop::Stop;
+use kazoe_worker::work_source::Job;
 
 use super::Plan;
 use super::inputs::Inputs;

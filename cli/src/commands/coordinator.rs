@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kazoe_coordinator::ledger::Service;
-use kazoe_coordinator::service::door::Door;
+use kazoe_coordinator::service::auth::Door;
 use kazoe_coordinator::service::serve::{is_local, serve};
 use kazoe_coordinator::service::tls::{self, Part};
 use kazoe_coordinator::service::{Coordinator, Settings};
-use kazoe_worker::proof;
+use kazoe_worker::self_test;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio_rustls::TlsAcceptor;
 use tracing::{info, warn};
@@ -179,7 +179,7 @@ impl Args {
             lease: self.lease,
             audit_millionths: self.audit,
             rhythm: self.rhythm,
-            known: proof::known().map_err(Stop::failed)?,
+            known: self_test::known().map_err(Stop::failed)?,
             limits: self.limits.limits(),
         };
         let leave = signals::hear()?;

@@ -15,7 +15,7 @@ use kazoe_coordinator::ledger::Who;
 use kazoe_coordinator::ledger_file::{
     FileError, ImportError, Imported, LedgerFile, check_self_tests, import,
 };
-use kazoe_worker::proof;
+use kazoe_worker::self_test;
 use serde_json::json;
 
 use self::afar::{Sent, nothing_taken};
@@ -121,7 +121,7 @@ impl Args {
             check_self_tests(&header, &self_tests)
                 .map_err(Stop::failed)
                 .map_err(nothing)?;
-            let tallies = proof::tallies(&counter);
+            let tallies = self_test::tallies(&counter);
             afar::send(office.open()?, whole, tallies, &self.file, &interruption).await
         })?;
         let Sent::All(done) = sent else {

@@ -1,7 +1,6 @@
 //! `kazoe pause`, `resume`, `cancel`: whether a campaign is worked on.
 
 use clap_complete::engine::ArgValueCompleter;
-use kazoe_coordinator::wire;
 use kazoe_proto::campaigns;
 use serde_json::json;
 
@@ -101,7 +100,7 @@ impl Which {
             };
             let done = done.map_err(|status| office.refused(&status))?.into_inner();
             let record = campaigns::record("campaign", Some(done));
-            let record = wire::record_back(record.map_err(|odd| office.odd(&odd))?);
+            let record = record.map_err(|odd| office.odd(&odd))?;
             let state = record.pace.name();
             if record.pace == before.pace {
                 tell(format_args!("Campaign {id} was already {state}."));

@@ -1,8 +1,7 @@
 //! `kazoe priority`: which campaign is served first.
 
 use clap_complete::engine::ArgValueCompleter;
-use kazoe_coordinator::ledger::{CampaignRecord, Pace};
-use kazoe_coordinator::wire;
+use kazoe_coordinator::ledger::{CampaignRecord, CampaignState};
 use kazoe_proto::admin;
 use serde_json::json;
 
@@ -47,7 +46,6 @@ impl Args {
             let set = office.admin.set_priority(request).await;
             let set = set.map_err(|status| office.refused(&status))?.into_inner();
             let (record, before) = admin::priority_set(set).map_err(|odd| office.odd(&odd))?;
-            let record = wire::record_back(record);
             let complete = office.is_complete(&id).await?;
             let state = record.state(complete);
             tell(words(&record, complete, before, self.priority));
@@ -76,8 +74,8 @@ fn words(record: &CampaignRecord, complete: bool, before: i64, now: i64) -> Stri
     let changed = format!("The priority of campaign {id} is changed from {before} to {now}");
     match record.pace {
         _ if complete => format!("{changed}; it is complete, and only its audits are leased."),
-        Pace::Running => format!("{changed}; it applies from the next lease on."),
-        Pace::Paused | Pace::Cancelled => format!(
+        CampaignState::Running => format!("{changed}; it applies from the next lease on."),
+        CampaignState::Paused | CampaignState::Cancelled => format!(
             "{changed}; it is {}, and `kazoe resume {id}` resumes it.",
             record.pace.name()
         ),

@@ -9,8 +9,8 @@ use kazoe_common::census::{Counter, Segment};
 use kazoe_common::estimate::numerals::grouped;
 use kazoe_proto::admin::{self, Purge as Purged, Whose};
 use kazoe_worker::compute::Engine;
-use kazoe_worker::desk::Job;
 use kazoe_worker::stop::Stop as StopRequest;
+use kazoe_worker::work_source::Job;
 
 use crate::completion::ids;
 use crate::coordinator_client::OfficeArgs;

@@ -3,9 +3,9 @@
 use kazoe_common::census::{Campaign, Counter, Cut};
 use kazoe_common::estimate::numerals::grouped;
 use kazoe_common::game::Variant;
-use kazoe_coordinator::ledger::{Pace, Submitted};
+use kazoe_coordinator::ledger::{CampaignState, Submitted};
 use kazoe_proto::campaigns::{Submission, Target};
-use kazoe_worker::proof;
+use kazoe_worker::self_test;
 use serde_json::json;
 
 use super::watch;
@@ -77,7 +77,7 @@ impl Args {
             target: Target::Samples(self.samples),
             segment_blocks,
             priority: self.priority.unwrap_or(0),
-            self_tests: proof::tallies(&counter),
+            self_tests: self_test::tallies(&counter),
             build: local::build(),
             campaign,
         };
@@ -161,7 +161,7 @@ fn say(answer: &Answer, not_taken: &NotTaken) {
             if complete { ", and it is complete" } else { "" }
         ),
     });
-    if !complete && record.pace != Pace::Running {
+    if !complete && record.pace != CampaignState::Running {
         tell(format_args!(
             "It is {}, so its segments are not computed; `kazoe resume {id}` resumes it.",
             record.pace.name()

@@ -3,9 +3,9 @@
 use clap_complete::engine::ArgValueCompleter;
 use kazoe_common::census::Fingerprint;
 use kazoe_common::population::Candidates;
-use kazoe_coordinator::ledger::{CampaignRecord, Pace, Snapshot};
+use kazoe_coordinator::ledger::{CampaignRecord, CampaignState, Snapshot};
 use kazoe_coordinator::progress::{self, Pulse, share, trust};
-use kazoe_worker::patience::passes;
+use kazoe_worker::backoff::passes;
 use serde_json::json;
 
 use crate::completion::ids;
@@ -134,7 +134,7 @@ pub(super) async fn follow(
                     return Ok(Ok(snapshot));
                 }
                 let record = now(&record, &snapshot);
-                if record.pace == Pace::Cancelled {
+                if record.pace == CampaignState::Cancelled {
                     return Ok(Err(cancelled(&record, &snapshot)));
                 }
                 shown.say_what_holds_it_up(&record, &snapshot);
@@ -222,7 +222,7 @@ impl Shown {
 /// What a campaign waits for besides workers, and which command brings it on.
 fn obstacle(record: &CampaignRecord, snapshot: &Snapshot) -> Option<String> {
     let (id, counts) = (&record.id, &snapshot.counts);
-    if record.pace == Pace::Paused {
+    if record.pace == CampaignState::Paused {
         return Some(format!(
             "Campaign {id} is paused; `kazoe resume {id}` resumes it. Waiting."
         ));

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use kazoe_common::estimate::numerals::grouped;
 use kazoe_coordinator::progress::duration;
 use kazoe_proto::name::label;
-use kazoe_worker::proof;
-use kazoe_worker::remote::{Habits, RemoteDesk};
+use kazoe_worker::remote::{Habits, RemoteSource};
+use kazoe_worker::self_test;
 use kazoe_worker::session::{Pattern, Progress, SessionError, work};
 use kazoe_worker::stop::{Order, Stop as StopRequest};
 use tracing::{error, info};
@@ -111,10 +111,10 @@ impl Args {
             idle_exit: self.idle_exit,
             most_load: self.max_load,
         };
-        let proof = proof::known().map_err(Stop::failed)?;
+        let proof = self_test::known().map_err(Stop::failed)?;
         sqlite_args::block_on(async {
             // It holds a channel, which belongs to a runtime.
-            let desk = RemoteDesk::new(&link, habits, proof, Arc::clone(&stop));
+            let desk = RemoteSource::new(&link, habits, proof, Arc::clone(&stop));
             let desk = desk.map_err(Stop::usage)?;
             self.work(desk, threads, stop).await
         })
@@ -122,11 +122,11 @@ impl Args {
 
     async fn work(
         &self,
-        mut desk: RemoteDesk,
+        mut desk: RemoteSource,
         threads: usize,
         stop: Arc<StopRequest>,
     ) -> Result<Ending, Stop> {
-        let tale = desk.tale();
+        let tale = desk.stats();
         let over = Arc::new(AtomicBool::new(false));
         if let Some(hours) = self.hours {
             let (stop, over) = (Arc::clone(&stop), Arc::clone(&over));
@@ -171,7 +171,7 @@ impl Args {
             }
             Err(why) => {
                 match (&why, self.office.token_file()) {
-                    (SessionError::Desk(refused), Some(file)) if refused.is_of_the_token() => {
+                    (SessionError::Source(refused), Some(file)) if refused.is_of_the_token() => {
                         error!("{why} (the token is from {})", file.display());
                     }
                     _ => error!("{why}"),

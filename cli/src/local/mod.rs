@@ -15,7 +15,7 @@ use kazoe_coordinator::ledger::{
     CampaignRecord, Ledger, LedgerError, LocalStore, SelfTest, Service, Snapshot, Submission,
     Submitted, Who,
 };
-use kazoe_worker::proof;
+use kazoe_worker::self_test;
 use kazoe_worker::session::{Pattern, Progress, SessionError, Summary, work};
 use kazoe_worker::stop::Stop;
 
@@ -61,7 +61,7 @@ pub(crate) fn who() -> Who {
 
 /// What this build computes for the campaign's first blocks.
 pub(crate) fn self_tests(counter: &Counter) -> Vec<SelfTest> {
-    let tallies = proof::tallies(counter).into_iter();
+    let tallies = self_test::tallies(counter).into_iter();
     tallies
         .map(|(block, tally)| SelfTest { block, tally })
         .collect()
@@ -97,9 +97,9 @@ pub(crate) async fn run(
     mut report: impl FnMut(&Progress, &Snapshot),
 ) -> Result<(Summary, Snapshot), SessionError<LedgerError>> {
     let first = store.snapshot(&campaign.id).await;
-    let snapshot = RefCell::new(first.map_err(SessionError::Desk)?);
+    let snapshot = RefCell::new(first.map_err(SessionError::Source)?);
     let queue = Queue::new(store, campaign, counter, segments, &snapshot).await;
-    let mut queue = queue.map_err(SessionError::Desk)?;
+    let mut queue = queue.map_err(SessionError::Source)?;
     let report = |progress: &Progress| report(progress, &snapshot.borrow());
     let summary = work(&mut queue, Pattern::new(threads), stop, report).await?;
     Ok((summary, snapshot.into_inner()))

@@ -9,7 +9,7 @@ use std::time::Duration;
 use kazoe_common::census::{Counter, Segment, SegmentResult};
 use kazoe_coordinator::ledger::{CampaignRecord, Ledger, LedgerError, LocalStore, Snapshot};
 use kazoe_proto::outcome::DeliveryOutcome;
-use kazoe_worker::desk::{Desk, Job, LeaseNumber, Offer, Wish};
+use kazoe_worker::work_source::{Job, LeaseNumber, Offer, Wish, WorkSource};
 
 use super::who;
 
@@ -58,7 +58,7 @@ impl<'a> Queue<'a> {
     }
 }
 
-impl Desk for Queue<'_> {
+impl WorkSource for Queue<'_> {
     type Error = LedgerError;
     type Count = Counter;
 

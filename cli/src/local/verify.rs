@@ -7,8 +7,8 @@ use kazoe_common::census::{Counter, Cut, Segment, Tally, Witness};
 use kazoe_coordinator::ledger::{CampaignRecord, Ledger, LedgerError};
 use kazoe_coordinator::ledger_file::{Entry, FileError, Sums};
 use kazoe_worker::compute::{Computed, Engine};
-use kazoe_worker::desk::Job;
 use kazoe_worker::stop::{Order, Stop};
+use kazoe_worker::work_source::Job;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 /// A segment whose recomputation differs.

@@ -17,7 +17,7 @@ use kazoe_common::census::{Campaign, Fingerprint, Witness};
 use kazoe_common::estimate::{AGREES_BELOW, Report, two_proportion_z};
 use kazoe_common::population::Candidates;
 use kazoe_coordinator::ledger::{
-    BuildShare, CampaignRecord, Ledger, LocalStore, OwnerShare, Pace, Snapshot,
+    BuildShare, CampaignRecord, CampaignState, Ledger, LocalStore, OwnerShare, Snapshot,
 };
 
 pub(crate) use machines::Machines;
@@ -154,7 +154,7 @@ impl Findings {
         if self.snapshot.is_complete() {
             let more = self.record.cut.samples.checked_mul(10);
             self.home.command(campaign, more)
-        } else if let (Home::Coordinator(url), Pace::Paused | Pace::Cancelled) =
+        } else if let (Home::Coordinator(url), CampaignState::Paused | CampaignState::Cancelled) =
             (&self.home, self.record.pace)
         {
             format!("kazoe resume {} --coordinator {url}", self.record.id)

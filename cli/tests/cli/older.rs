@@ -7,7 +7,7 @@ use h2::server::SendResponse;
 use http::{HeaderMap, Response};
 use kazoe_common::census::{Campaign, Cut};
 use kazoe_common::game::Variant;
-use kazoe_proto::campaigns::{self, Pace, Record};
+use kazoe_proto::campaigns::{self, CampaignRecord, CampaignState};
 use kazoe_proto::v1;
 use prost::Message;
 use tokio::net::TcpListener;
@@ -16,10 +16,12 @@ use crate::runs::Place;
 
 /// The campaign that it has, as it reports it.
 fn record() -> v1::CampaignRecord {
-    campaigns::record_message(&Record {
-        campaign: Campaign::new(&Variant::MINISHOGI, 1),
+    let campaign = Campaign::new(&Variant::MINISHOGI, 1);
+    campaigns::record_message(&CampaignRecord {
+        id: campaign.id(),
+        campaign,
         cut: Cut::new(1_000_000, 256).unwrap(),
-        pace: Pace::Cancelled,
+        pace: CampaignState::Cancelled,
         build: "kazoe 0.0.9 (000)".to_owned(),
         submitted_at: 1,
         revision: 0,

@@ -172,7 +172,7 @@ async fn what_there_is_to_call_is_no_secret() {
     let server = Server::shared().await;
     let house = House::new(&server).await;
     let mut coordinator = house.coordinator();
-    let link = kazoe_worker::link::Link {
+    let link = kazoe_worker::channel::Link {
         url: house.url.clone(),
         ..Default::default()
     };

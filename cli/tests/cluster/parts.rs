@@ -5,7 +5,7 @@ use std::fs;
 use kazoe_proto::admin::{Import, import_request};
 use kazoe_proto::v1;
 use kazoe_proto::v1::admin_client::AdminClient;
-use kazoe_worker::link::Link;
+use kazoe_worker::channel::Link;
 use sqlx::query_scalar;
 use tonic::Code;
 

@@ -223,8 +223,8 @@ async fn two_spellings_of_an_owner_are_one_owner() {
     // One does it all; the other spelling has nothing to audit.
     let first = create("e\u{301}quipe").stdout;
     let second = create("\u{e9}quipe").stdout;
-    fs::write(house.path("first.key"), first).unwrap();
-    fs::write(house.path("second.key"), second).unwrap();
+    fs::write(house.path("first.token"), first).unwrap();
+    fs::write(house.path("second.token"), second).unwrap();
     house.ask(&["submit", "minishogi", "--samples", "50k", "--segment", "4"]);
     for owner in ["first", "second"] {
         let mut worker = house.worker(owner, &["--idle-exit", "1s"]);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kazoe_proto::work::{Claim, Offer, claim_request, offer};
-use kazoe_worker::link::Link;
+use kazoe_worker::channel::Link;
 use tokio::task::JoinSet;
 
 use crate::by_hand::Hand;

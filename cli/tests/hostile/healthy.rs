@@ -10,7 +10,7 @@ use kazoe_proto::v1::ListRequest;
 use kazoe_proto::v1::campaigns_client::CampaignsClient;
 use kazoe_proto::v1::work_client::WorkClient;
 use kazoe_proto::work::{Claim, Offer, Report, claim_request, join_request, joined, offer};
-use kazoe_worker::link::Link;
+use kazoe_worker::channel::Link;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use kazoe_proto::v1::work_client::WorkClient;
 use kazoe_proto::work as messages;
-use kazoe_worker::link::Link;
-use kazoe_worker::proof;
+use kazoe_worker::channel::Link;
+use kazoe_worker::self_test;
 use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 
@@ -76,7 +76,7 @@ impl Crowd {
         let join = Rc::new(messages::join_request(&messages::Join {
             protocol: messages::PROTOCOL,
             build: BUILD.to_owned(),
-            self_tests: proof::known().map_err(words)?,
+            self_tests: self_test::known().map_err(words)?,
             name: None,
         }));
         let mut orders = orders();

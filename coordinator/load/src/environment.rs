@@ -5,7 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use kazoe_coordinator::ledger::{Ledger, PostgresLedger, Role};
-use kazoe_coordinator::service::door::mint;
+use kazoe_coordinator::service::auth::mint;
 use std::io::Write;
 use tempfile::TempDir;
 

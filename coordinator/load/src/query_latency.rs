@@ -2,7 +2,7 @@
 
 use kazoe_proto::campaigns as messages;
 use kazoe_proto::v1::campaigns_client::CampaignsClient;
-use kazoe_worker::link::{Link, Wire};
+use kazoe_worker::channel::{Link, Wire};
 use tokio::time::Instant;
 
 use crate::environment::words;

@@ -4,8 +4,7 @@ use std::cmp::Ordering;
 
 use kazoe_common::census::{Block, Campaign, Cut, Segment, Tally};
 
-use super::LedgerError;
-use crate::leasing::Millis;
+use super::{CampaignRecord, LedgerError, Submitted};
 
 /// The whole tally of one whole block, as a build computes it. A few of them prove that two builds
 /// count alike.
@@ -52,102 +51,6 @@ impl Default for Service {
         Service {
             priority: 0,
             audit_millionths: Service::ALL / 100,
-        }
-    }
-}
-
-/// A campaign in the ledger.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CampaignRecord {
-    /// [`Campaign::id`].
-    pub id: String,
-    /// What is counted.
-    pub campaign: Campaign,
-    /// How many samples are wanted, and how they are cut.
-    pub cut: Cut,
-    /// Whether it is worked on.
-    pub pace: Pace,
-    /// Higher ones are served first; `None` where an older coordinator does not report it.
-    pub priority: Option<i64>,
-    /// The build that submitted it first.
-    pub build: String,
-    /// When it was first submitted.
-    pub submitted_at: Millis,
-    /// Grows whenever what is accepted, disputed or set aside changes.
-    pub revision: u64,
-}
-
-impl CampaignRecord {
-    /// The campaign's state in a word: `complete`, or its pace.
-    #[must_use]
-    pub const fn state(&self, complete: bool) -> &'static str {
-        if complete {
-            "complete"
-        } else {
-            self.pace.name()
-        }
-    }
-}
-
-/// Whether a campaign is worked on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
-    /// Segments are lent.
-    Running,
-    /// No new leases for now.
-    Paused,
-    /// No new leases; the results stay.
-    Cancelled,
-}
-
-impl Pace {
-    /// The word in the database and on every surface.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Pace::Running => "running",
-            Pace::Paused => "paused",
-            Pace::Cancelled => "cancelled",
-        }
-    }
-
-    /// The pace with this name.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Pace> {
-        [Pace::Running, Pace::Paused, Pace::Cancelled]
-            .into_iter()
-            .find(|pace| pace.name() == name)
-    }
-}
-
-/// What a submission did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Submitted {
-    /// The campaign is new.
-    New,
-    /// It was there with as many samples: it goes on where it stopped.
-    Existing,
-    /// It was there with fewer samples: every whole segment is reused.
-    Extended {
-        /// How many samples it had.
-        from: u64,
-    },
-    /// It was there with more samples, which stay wanted; nothing changed.
-    Fewer {
-        /// How many samples were asked for now.
-        asked: u64,
-    },
-}
-
-impl Submitted {
-    /// In a word.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Submitted::New => "new",
-            Submitted::Existing => "existing",
-            Submitted::Extended { .. } => "extended",
-            Submitted::Fewer { .. } => "fewer",
         }
     }
 }

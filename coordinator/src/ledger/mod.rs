@@ -7,16 +7,15 @@
 //! whether an operation happened repeats it: the log takes a tally once.
 
 mod campaigns;
-mod disagreement;
-mod foreign;
 mod lease;
 mod local;
 mod migration;
+mod mismatch_sql;
 mod postgres;
-mod registry;
 mod rows;
 mod snapshot;
-mod storage;
+mod storage_error;
+mod workers;
 
 use std::fmt;
 use std::future::Future;
@@ -27,21 +26,22 @@ use kazoe_proto::lease_key::LeaseKey;
 
 use kazoe_proto::outcome::DeliveryOutcome;
 
-pub use campaigns::{CampaignRecord, Pace, SelfTest, Service, Submission, Submitted};
-pub use foreign::{ForeignCampaign, Listed};
+pub use campaigns::{SelfTest, Service, Submission};
+pub use kazoe_proto::campaigns::{
+    BuildShare, CampaignRecord, CampaignState, Counts, ForeignCampaign, Holder, Listed, OwnerShare,
+    Submitted, WorkerShare,
+};
 pub use lease::{Claim, Delivery, Lease, Lent, Who};
 pub use local::{LocalStore, OpenError, WholeImport};
 pub(crate) use postgres::{CONNECTIONS, Probe};
 pub use postgres::{ConnectError, PostgresLedger};
-pub use registry::{
-    AskingWorker, Beat, Credential, Drained, Heartbeat, Holder, LeaseRecord, Market, NewWorker,
-    Overdue, PresentWorker, Queued, Reclaim, Reclaimed, Role, Roll, SecretHash, Whose,
-    WorkerRecord, WorkerShare, WorkerStanding,
+pub use snapshot::{AcceptedSegment, AuditEntry, Breach, LogEntry, Prefix, Snapshot};
+pub use storage_error::{Place, StorageError, StorageFault};
+pub use workers::{
+    AskingWorker, Beat, Credential, Drained, Heartbeat, LeaseRecord, Market, NewWorker, Overdue,
+    PresentWorker, Queued, Reclaim, Reclaimed, Role, Roll, SecretHash, Whose, WorkerRecord,
+    WorkerStanding,
 };
-pub use snapshot::{
-    AcceptedSegment, AuditEntry, Breach, BuildShare, Counts, LogEntry, OwnerShare, Prefix, Snapshot,
-};
-pub use storage::{Place, StorageError, StorageFault};
 
 /// What a ledger does in either database. Campaigns are named by
 /// [`Campaign::id`](kazoe_common::census::Campaign::id).

@@ -9,13 +9,13 @@ use kazoe_common::census::{
 };
 use kazoe_common::game::Variant;
 
-use super::foreign::printable;
 use super::{
-    BuildShare, CampaignRecord, Counts, ForeignCampaign, LedgerError, Listed, LogEntry, Pace,
-    Prefix, SelfTest,
+    BuildShare, CampaignRecord, CampaignState, Counts, ForeignCampaign, LedgerError, Listed,
+    LogEntry, Prefix, SelfTest,
 };
 use crate::leasing::Millis;
 use crate::tally_text;
+use kazoe_proto::campaigns::printable;
 use kazoe_proto::outcome::DeliveryOutcome;
 
 /// What goes wrong inside a transaction: an answer of the ledger's, or the database itself.
@@ -209,7 +209,7 @@ fn interpret(row: &CampaignRow) -> Result<CampaignRecord, String> {
             count("segment size", *blocks)?,
         )
         .map_err(|error| error.to_string())?,
-        pace: Pace::by_name(state).ok_or_else(|| unknown("state", state))?,
+        pace: CampaignState::by_name(state).ok_or_else(|| unknown("state", state))?,
         priority: Some(*priority),
         build: build.clone(),
         submitted_at: *at,

@@ -2,7 +2,7 @@
 
 use kazoe_common::census::{Cell, Cut, Outcome, Segment, Tally};
 
-use super::Pace;
+use super::{CampaignState, Counts};
 use crate::leasing::Millis;
 use kazoe_proto::outcome::DeliveryOutcome;
 
@@ -14,7 +14,7 @@ pub struct Snapshot {
     /// How many samples are wanted, and how they are cut.
     pub cut: Cut,
     /// Whether it is worked on; `None` where an older coordinator does not report it.
-    pub pace: Option<Pace>,
+    pub pace: Option<CampaignState>,
     /// The ledger's revision that this was read at.
     pub revision: u64,
     /// The prefix: what estimates are made from.
@@ -63,25 +63,6 @@ impl Prefix {
     }
 }
 
-/// How many segments stand where; they add up to the campaign's segments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Accepted and undisputed.
-    pub accepted: u64,
-    /// Disputed.
-    pub disputed: u64,
-    /// Set aside.
-    pub set_aside: u64,
-    /// Lent to be filled.
-    pub leased: u64,
-    /// Given back.
-    pub returned: u64,
-    /// Taken back or cut anew.
-    pub retracted: u64,
-    /// Never lent.
-    pub unleased: u64,
-}
-
 /// An accepted segment with its provenance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcceptedSegment {
@@ -101,43 +82,6 @@ pub struct AcceptedSegment {
     pub build: String,
     /// When it arrived.
     pub received_at: Millis,
-}
-
-/// What one build contributed to the accepted segments.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BuildShare {
-    /// The build.
-    pub build: String,
-    /// How many accepted segments it computed.
-    pub segments: u64,
-    /// When the first of them arrived.
-    pub first_at: Millis,
-    /// When the last of them arrived.
-    pub last_at: Millis,
-}
-
-/// What one owner contributed, from the rows of the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnerShare {
-    /// Who answers for it.
-    pub owner: String,
-    /// How many segments count with a tally of its.
-    pub segments: u64,
-    /// How many samples those have.
-    pub samples: u64,
-    /// How many of those samples are reachable.
-    pub reachable: u64,
-    /// How many of those segments another owner, or the operator, got as well.
-    pub audited: u64,
-    /// How many of its tallies differ from what counts now, by a ruling.
-    pub disagreed: u64,
-    /// How many of its tallies belong to an open dispute: the honest side's as well.
-    pub disputed: u64,
-    /// How many seconds of CPU time those segments took: as its workers told it, or about, by the speed that
-    /// they measured last; `None` where neither is known of all.
-    pub core_seconds: Option<u64>,
-    /// Of how many of those segments nobody told it.
-    pub estimated: u64,
 }
 
 /// One tally of the log, without its counts.

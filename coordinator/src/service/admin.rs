@@ -16,12 +16,11 @@ use tonic::{Request, Response, Status};
 use tracing::info;
 
 use super::Coordinator;
-use super::door::{Caller, MintError, Right, allowed, mint};
+use super::auth::{Caller, MintError, Right, allowed, mint};
 use super::fair_queue::Turn;
-use super::refusal::status;
+use super::status::status;
 use crate::leasing::{Millis, Presence};
 use crate::ledger::{Drained, Ledger, Reclaim, Reclaimed, Role, Roll, Who, Whose, WorkerStanding};
-use crate::wire;
 use kazoe_proto::outcome::DeliveryOutcome;
 
 /// The service.
@@ -176,7 +175,6 @@ impl Admin for AdminService {
             by = caller.owner,
             "campaign's priority: from {before} to {priority}"
         );
-        let record = wire::record(&record);
         Ok(Response::new(messages::set_priority_response(
             &record, before,
         )))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kazoe_common::census::{Cut, Witness};
 use kazoe_proto::campaigns as messages;
-use kazoe_proto::later::later;
+use kazoe_proto::retry_after::later;
 use kazoe_proto::v1::campaigns_server::Campaigns;
 use kazoe_proto::v1::{
     CampaignRecord, CampaignRef, ExportChunk, ListRequest, ListResponse, ReportResponse, Snapshot,
@@ -16,12 +16,12 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use tracing::info;
 
-use super::door::{Caller, Right, allowed};
+use super::auth::{Caller, Right, allowed};
 use super::fair_queue::Turn;
 use super::limits::AGAIN;
-use super::refusal::status;
+use super::status::status;
 use super::{Coordinator, left};
-use crate::ledger::{self, Ledger, LedgerError, Pace};
+use crate::ledger::{self, CampaignState, Ledger, LedgerError};
 use crate::ledger_file::{ExportError, Pages};
 use crate::wire;
 
@@ -50,16 +50,14 @@ impl CampaignsService {
     async fn set_pace(
         &self,
         request: Request<CampaignRef>,
-        pace: Pace,
+        pace: CampaignState,
     ) -> Result<Response<CampaignRecord>, Status> {
         let (id, caller, _turn) = self.named(request, Right::Operate).await?;
         let owner = caller.owner;
         let record = self.0.ledger.set_pace(&id, pace, &owner).await;
         let record = record.map_err(|error| status(&error))?;
         info!(campaign = id, by = owner, "campaign {}", pace.name());
-        Ok(Response::new(messages::record_message(&wire::record(
-            &record,
-        ))))
+        Ok(Response::new(messages::record_message(&record)))
     }
 }
 
@@ -68,7 +66,7 @@ impl CampaignsService {
 struct Seen {
     revision: u64,
     cut: Cut,
-    pace: Option<messages::Pace>,
+    pace: Option<messages::CampaignState>,
     /// Those that died change nothing else.
     workers: u32,
 }
@@ -107,7 +105,7 @@ impl Coordinator {
         let now = Seen {
             revision: record.revision,
             cut: record.cut,
-            pace: Some(wire::pace(record.pace)),
+            pace: Some(record.pace),
             workers: self.holders(id).await?.0,
         };
         if seen == Some(now) {
@@ -161,8 +159,8 @@ impl Campaigns for CampaignsService {
         );
         Ok(Response::new(messages::submit_response(
             &messages::SubmitAnswer {
-                record: wire::record(&record),
-                how: wire::submitted(how),
+                record,
+                how,
                 complete: Some(complete),
             },
         )))
@@ -171,7 +169,7 @@ impl Campaigns for CampaignsService {
     async fn get(&self, request: Request<CampaignRef>) -> Result<Response<CampaignRecord>, Status> {
         let (id, _, _turn) = self.named(request, Right::Look).await?;
         let record = self.0.ledger.campaign(&id).await;
-        let record = wire::record(&record.map_err(|error| status(&error))?);
+        let record = record.map_err(|error| status(&error))?;
         Ok(Response::new(messages::record_message(&record)))
     }
 
@@ -180,30 +178,28 @@ impl Campaigns for CampaignsService {
         let caller = allowed(&request, Right::Look)?;
         let _turn = self.0.question_turn(caller.token()).await?;
         let listed = ledger.listed().await.map_err(|error| status(&error))?;
-        Ok(Response::new(messages::list_response(&wire::listed(
-            listed,
-        ))))
+        Ok(Response::new(messages::list_response(&listed)))
     }
 
     async fn pause(
         &self,
         request: Request<CampaignRef>,
     ) -> Result<Response<CampaignRecord>, Status> {
-        self.set_pace(request, Pace::Paused).await
+        self.set_pace(request, CampaignState::Paused).await
     }
 
     async fn resume(
         &self,
         request: Request<CampaignRef>,
     ) -> Result<Response<CampaignRecord>, Status> {
-        self.set_pace(request, Pace::Running).await
+        self.set_pace(request, CampaignState::Running).await
     }
 
     async fn cancel(
         &self,
         request: Request<CampaignRef>,
     ) -> Result<Response<CampaignRecord>, Status> {
-        self.set_pace(request, Pace::Cancelled).await
+        self.set_pace(request, CampaignState::Cancelled).await
     }
 
     type WatchStream = Answers<Snapshot>;
@@ -232,15 +228,15 @@ impl Campaigns for CampaignsService {
         let findings = async {
             let snapshot = self.0.snapshot(&id).await?;
             let builds = self.0.ledger.builds(&id).await?;
-            let owners = self.0.ledger.owners(&id).await?.into_iter();
+            let owners = self.0.ledger.owners(&id).await?;
             let most = u32::try_from(messages::MOST_WORKERS).unwrap_or(u32::MAX);
             let (workers, more_workers) = self.0.ledger.worker_shares(&id, most).await?;
             Ok(messages::Findings {
-                record: wire::record(&self.0.ledger.campaign(&id).await?),
+                record: self.0.ledger.campaign(&id).await?,
                 paths: self.0.paths(&id, snapshot.prefix_segments).await?,
-                builds: builds.iter().map(wire::build_share).collect(),
-                owners: owners.map(wire::owner_share).collect(),
-                workers: workers.into_iter().map(wire::worker_share).collect(),
+                builds,
+                owners,
+                workers,
                 more_workers,
                 snapshot,
             })

@@ -16,14 +16,14 @@ use tokio_rustls::TlsAcceptor;
 use tonic::service::Routes;
 use tracing::debug;
 
-use super::gate::Gate;
-use super::guests::Guest;
+use super::admission::Admission;
+use super::connections::Connection;
 use super::limits::{
     CONNECTION_WINDOW, ERROR_RESETS, GRACE, HEADERS, KEEP_ALIVE, RESETS, SEND_BUFFER,
     STREAM_WINDOW, STREAMS,
 };
-use super::outflow::Unread;
-use super::turned_away::count;
+use super::rejections::count;
+use super::stalled_reads::Unread;
 use super::{Coordinator, chance, left};
 
 /// What all connections share.
@@ -49,7 +49,7 @@ enum End {
 
 impl Front {
     /// Serves one connection until it ends.
-    pub(super) async fn serve(self, stream: TcpStream, guest: Guest) {
+    pub(super) async fn serve(self, stream: TcpStream, guest: Connection) {
         let guest = Arc::new(guest);
         let newcomer = Instant::now() + self.coordinator.settings.limits.newcomer;
         // Small messages are not held back; a failure shows in the next read.
@@ -70,13 +70,13 @@ impl Front {
     }
 
     /// HTTP/2 over a wire.
-    async fn speak<Wire>(&self, wire: Wire, guest: Arc<Guest>, newcomer: Instant)
+    async fn speak<Wire>(&self, wire: Wire, guest: Arc<Connection>, newcomer: Instant)
     where
         Wire: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let limits = &self.coordinator.settings.limits;
         let unread = Arc::new(Unread::default());
-        let gate = Gate {
+        let gate = Admission {
             coordinator: Arc::clone(&self.coordinator),
             routes: self.routes.clone(),
             guest: Arc::clone(&guest),

@@ -16,7 +16,7 @@ use tracing::{info, warn};
 
 use super::campaigns::CampaignsService;
 use super::work::WorkService;
-use super::{Coordinator, refusal};
+use super::{Coordinator, status};
 use crate::ledger::{LedgerError, Probe, StorageError, StorageFault};
 
 /// How often the database is looked at.
@@ -118,7 +118,7 @@ impl Coordinator {
     /// Returns the refusal of a call, where the database cannot serve: its cause is not the caller's.
     pub(super) fn outage(&self) -> Option<Status> {
         let outage = self.ledger.condition().outage()?;
-        Some(refusal::status(&LedgerError::Storage(outage.cause)))
+        Some(status::status(&LedgerError::Storage(outage.cause)))
     }
 
     /// Waits for the answer of a call for as long as the call may take, and no longer than calls take in
@@ -144,7 +144,7 @@ impl Coordinator {
                 }));
             }
         };
-        Err(refusal::status(&LedgerError::Storage(cause)))
+        Err(status::status(&LedgerError::Storage(cause)))
     }
 }
 

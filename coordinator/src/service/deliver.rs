@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fail::fail_point;
 use kazoe_common::census::{Segment, SegmentResult};
-use kazoe_proto::later::later;
+use kazoe_proto::retry_after::later;
 use kazoe_proto::v1::{DeliverRequest, DeliverResponse};
 use kazoe_proto::work::{self as messages, Held, Notice, Report, StopReason};
 use tokio::sync::mpsc;
@@ -16,10 +16,10 @@ use tokio::time::Instant;
 use tonic::{Status, Streaming};
 use tracing::{Instrument, debug, info_span, warn};
 
-use super::door::{Caller, still_admits};
+use super::auth::{Caller, still_admits};
 use super::limits::AGAIN;
 use super::quota::Permit;
-use super::refusal::status;
+use super::status::status;
 use super::{Coordinator, chance, left};
 use crate::ledger::{Beat, Delivery, Heartbeat, LeaseRecord, LedgerError};
 use kazoe_proto::lease_key::LeaseKey;

@@ -92,7 +92,7 @@ pub(super) const ANSWER: usize = 64 << 20;
 pub(super) const SMALL: usize = 16 << 10;
 
 /// Bytes of larger messages that are taken in at once, those included that are being worked on. Decoded
-/// they take at most [`kazoe_proto::weight::MOST`] times as many.
+/// they take at most [`kazoe_proto::decode_cost::MOST`] times as many.
 pub(super) const INTAKE: usize = 32 << 20;
 
 /// And of those under one token: whoever announces much and sends it slowly keeps no other from sending.

@@ -2,41 +2,41 @@
 //!
 //! [`Coordinator`] is what they share; none of it matters if it is lost (decision 8 of the design): kill
 //! the process whenever you like, or run two on one database. `campaigns` and `work` and `admin` answer,
-//! [`adoption`] lets in whom others named, `chronicle` logs what happens and how far it is, `database` logs why
+//! [`credential_import`] lets in whom others named, `event_log` logs what happens and how far it is, `database` logs why
 //! the database cannot serve and keeps the health.
 //!
 //! Between them and the network stands what peers may mean ill with: [`serve`] listens, over [`tls`] if
-//! told to; `connection` is one peer's, which is a stranger or a guest (`guests`); `gate` lets a call in
-//! or not, by who calls ([`door`], `keyring`), how often (`rates`), and how much is in progress or unread
-//! (`quota`); `intake` and `outflow` are its two directions; `batcher` serves what workers ask in `batches`, and
-//! `fair_queue` what operators and viewers ask. [`limits`] has all the bounds, `turned_away` counts.
+//! told to; `connection` is one peer's, which is a stranger or a guest (`connections`); `admission` lets a call in
+//! or not, by who calls ([`auth`], `credential_cache`), how often (`rates`), and how much is in progress or unread
+//! (`quota`); `body_limit` and `stalled_reads` are its two directions; `batcher` serves what workers ask in `batches`, and
+//! `fair_queue` what operators and viewers ask. [`limits`] has all the bounds, `rejections` counts.
 
 mod admin;
-pub mod adoption;
+mod admission;
+pub mod auth;
 mod barred;
 mod batcher;
 mod batches;
+mod body_limit;
 mod campaigns;
-mod chronicle;
 mod clock;
 mod connection;
+mod connections;
+mod credential_cache;
+pub mod credential_import;
 mod database;
 mod deliver;
-pub mod door;
+mod event_log;
 mod fair_queue;
-mod gate;
-mod guests;
-mod intake;
-mod keyring;
-mod lent;
+mod lease_quota;
 pub mod limits;
-mod outflow;
 mod quota;
 mod rates;
-mod refusal;
+mod rejections;
 pub mod serve;
+mod stalled_reads;
+mod status;
 pub mod tls;
-mod turned_away;
 mod work;
 
 use std::collections::BTreeMap;
@@ -48,20 +48,20 @@ use tokio::sync::watch;
 
 use crate::leasing::{self, Millis};
 use crate::ledger::PostgresLedger;
+use auth::Door;
 use barred::Barred;
 use batches::Batches;
-use door::Door;
+use body_limit::Room;
+use credential_cache::CredentialCache;
 use fair_queue::FairQueue;
-use intake::Room;
-use keyring::Keyring;
-use lent::Lent;
+use lease_quota::LeaseQuota;
 use limits::{
     ASKING, BEATS, CALLS, CLAIMS, DELIVERIES, HEARTBEATS, JOINS, Limits, PATIENCE, QUESTIONS,
     UNREAD,
 };
 use quota::Quota;
 use rates::Rates;
-use turned_away::TurnedAway;
+use rejections::Rejections;
 
 /// What a coordinator is told when it begins.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ pub struct Coordinator {
     ledger: PostgresLedger,
     door: Door,
     settings: Settings,
-    keyring: Keyring,
+    keyring: CredentialCache,
     joins: Rates,
     claims: Rates,
     tallies: Rates,
@@ -100,8 +100,8 @@ pub struct Coordinator {
     unread: Arc<Quota>,
     open_unread: Arc<Quota>,
     room: Room,
-    lent: Lent,
-    turned_away: TurnedAway,
+    lent: LeaseQuota,
+    turned_away: Rejections,
     /// Campaigns of which nothing can be lent.
     barred: Barred,
     /// Whether it is about to leave: nothing is lent any more.
@@ -122,7 +122,7 @@ impl Coordinator {
         Coordinator {
             ledger,
             door,
-            keyring: Keyring::default(),
+            keyring: CredentialCache::default(),
             joins: Rates::new(JOINS),
             claims: Rates::new(work),
             tallies: Rates::new(work),
@@ -136,8 +136,8 @@ impl Coordinator {
             unread: Arc::new(Quota::new(UNREAD)),
             open_unread: Arc::new(Quota::new(UNREAD)),
             room: Room::new(),
-            lent: Lent::default(),
-            turned_away: TurnedAway::default(),
+            lent: LeaseQuota::default(),
+            turned_away: Rejections::default(),
             barred: Barred::default(),
             settings,
             leaving: watch::Sender::new(false),

@@ -22,10 +22,10 @@ use tracing::{info, warn};
 use super::Coordinator;
 use super::admin::AdminService;
 use super::campaigns::CampaignsService;
-use super::chronicle;
 use super::connection::Front;
+use super::connections::Connections;
 use super::database;
-use super::guests::Guests;
+use super::event_log;
 use super::limits::{ANSWER, PROOFS, TALLIES};
 use super::work::WorkService;
 
@@ -50,7 +50,7 @@ pub async fn serve(
     };
     let keeping = Arc::clone(&coordinator);
     let keyring = tokio::spawn(async move { keeping.keyring.keep(&keeping.ledger).await });
-    let chronicle = tokio::spawn(chronicle::keep(Arc::clone(&coordinator)));
+    let chronicle = tokio::spawn(event_log::keep(Arc::clone(&coordinator)));
     let mut watching = tokio::spawn(database::watch(Arc::clone(&coordinator), health.clone()));
     let leave = async {
         leave.await;
@@ -107,7 +107,7 @@ async fn routes(coordinator: &Arc<Coordinator>) -> (HealthReporter, Routes) {
 /// Lets connections in for as long as it is polled.
 async fn accept(front: &Front, listeners: Vec<TcpListener>, open: &watch::Sender<()>) {
     let coordinator = &front.coordinator;
-    let guests = Arc::new(Guests::new(&coordinator.settings.limits));
+    let guests = Arc::new(Connections::new(&coordinator.settings.limits));
     let mut exhausted = false;
     loop {
         match next(&listeners).await {

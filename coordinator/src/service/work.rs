@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use fail::fail_point;
 use kazoe_common::census::{Block, Campaign, Tally};
-use kazoe_proto::later::later;
+use kazoe_proto::retry_after::later;
 use kazoe_proto::v1::work_server::Work;
 use kazoe_proto::v1::{
     ClaimRequest, ClaimResponse, DeliverRequest, DeliverResponse, JoinRequest, JoinResponse,
@@ -18,11 +18,11 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::{debug, info, warn};
 
+use super::auth::{Caller, Right, allowed, random_hex, still_stands};
 use super::deliver::converse;
-use super::door::{Caller, Right, allowed, random_hex, still_stands};
 use super::limits::{AGAIN, DELAY};
-use super::refusal::status;
-use super::turned_away::count;
+use super::rejections::count;
+use super::status::status;
 use super::{Coordinator, chance};
 use crate::leasing;
 use crate::ledger::{

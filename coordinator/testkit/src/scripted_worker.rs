@@ -11,9 +11,9 @@ use kazoe_proto::work::{
     Claim, Join, Lease, Notice, Offer, PROTOCOL, Report, claim_request, deliver_request,
     join_request, joined, notice, offer,
 };
+use kazoe_worker::channel::{Link, Wire};
 use kazoe_worker::count::Count;
-use kazoe_worker::link::{Link, Wire};
-use kazoe_worker::proof;
+use kazoe_worker::self_test;
 use tonic::Status;
 
 use crate::test_cluster::House;
@@ -31,7 +31,7 @@ pub fn honest() -> Join {
     Join {
         protocol: PROTOCOL,
         build: "by hand".to_owned(),
-        self_tests: proof::known().unwrap(),
+        self_tests: self_test::known().unwrap(),
         name: None,
     }
 }

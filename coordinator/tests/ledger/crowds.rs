@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kazoe_coordinator::ledger::{
-    Heartbeat, Lease, Ledger, LedgerError, NewWorker, Pace, PostgresLedger, Who,
+    CampaignState, Heartbeat, Lease, Ledger, LedgerError, NewWorker, PostgresLedger, Who,
 };
 use kazoe_proto::lease_key::LeaseKey;
 use kazoe_proto::outcome::DeliveryOutcome;
@@ -232,7 +232,7 @@ async fn a_heartbeat_tells_how_the_lease_stands() {
         ]
     );
     ledger
-        .set_pace(&campaign.id, Pace::Cancelled, "op")
+        .set_pace(&campaign.id, CampaignState::Cancelled, "op")
         .await
         .unwrap();
     assert_eq!(beat(0).await[3], Heartbeat::Cancelled);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kazoe_coordinator::ledger::{
-    CampaignRecord, Lease, Ledger, LedgerError, Pace, PostgresLedger, Service, Submission,
+    CampaignRecord, CampaignState, Lease, Ledger, LedgerError, PostgresLedger, Service, Submission,
 };
 
 use crate::made_up::{
@@ -23,8 +23,8 @@ async fn rest(ledger: &PostgresLedger, campaign: &CampaignRecord) -> Lease {
 async fn set(
     ledger: &PostgresLedger,
     campaign: &CampaignRecord,
-    pace: Pace,
-) -> Result<Pace, LedgerError> {
+    pace: CampaignState,
+) -> Result<CampaignState, LedgerError> {
     let record = ledger.set_pace(&campaign.id, pace, "op").await;
     record.map(|record| record.pace)
 }
@@ -47,7 +47,7 @@ async fn a_complete_campaign_is_not_cancelled() {
             .unwrap();
     }
     assert!(ledger.is_complete(&campaign.id).await.unwrap());
-    let refused = set(&ledger, &campaign, Pace::Cancelled).await;
+    let refused = set(&ledger, &campaign, CampaignState::Cancelled).await;
     assert!(
         matches!(&refused, Err(LedgerError::Complete(id)) if *id == campaign.id),
         "{refused:?}"
@@ -62,24 +62,34 @@ async fn a_complete_campaign_is_not_cancelled() {
 
     // Paused it is still complete; resumed and wanted to be larger it may be cancelled.
     assert_eq!(
-        set(&ledger, &campaign, Pace::Paused).await.unwrap(),
-        Pace::Paused
+        set(&ledger, &campaign, CampaignState::Paused)
+            .await
+            .unwrap(),
+        CampaignState::Paused
     );
-    assert!(set(&ledger, &campaign, Pace::Cancelled).await.is_err());
+    assert!(
+        set(&ledger, &campaign, CampaignState::Cancelled)
+            .await
+            .is_err()
+    );
     ledger.submit(&submission(1, 601 * 4096)).await.unwrap();
     assert!(!ledger.is_complete(&campaign.id).await.unwrap());
     assert_eq!(
-        set(&ledger, &campaign, Pace::Cancelled).await.unwrap(),
-        Pace::Cancelled
+        set(&ledger, &campaign, CampaignState::Cancelled)
+            .await
+            .unwrap(),
+        CampaignState::Cancelled
     );
-    let refused = set(&ledger, &campaign, Pace::Paused).await;
+    let refused = set(&ledger, &campaign, CampaignState::Paused).await;
     assert!(
         matches!(refused, Err(LedgerError::Cancelled(_))),
         "{refused:?}"
     );
     assert_eq!(
-        set(&ledger, &campaign, Pace::Running).await.unwrap(),
-        Pace::Running
+        set(&ledger, &campaign, CampaignState::Running)
+            .await
+            .unwrap(),
+        CampaignState::Running
     );
 }
 
@@ -104,10 +114,14 @@ async fn what_is_disputed_or_set_aside_is_not_complete() {
         .unwrap();
     assert!(!ledger.is_complete(id).await.unwrap());
     assert_eq!(
-        set(&ledger, &campaign, Pace::Cancelled).await.unwrap(),
-        Pace::Cancelled
+        set(&ledger, &campaign, CampaignState::Cancelled)
+            .await
+            .unwrap(),
+        CampaignState::Cancelled
     );
-    set(&ledger, &campaign, Pace::Running).await.unwrap();
+    set(&ledger, &campaign, CampaignState::Running)
+        .await
+        .unwrap();
     ledger
         .import(id, &operator(), &[crate::made_up::delivery(1, 4096)])
         .await
@@ -130,17 +144,17 @@ async fn cancelling_and_completing_at_once_has_one_order() {
         let (tallies, cancelling) = (deliveries(&lease), ledger.clone());
         let cancelled = tokio::spawn({
             let campaign = campaign.clone();
-            async move { set(&cancelling, &campaign, Pace::Cancelled).await }
+            async move { set(&cancelling, &campaign, CampaignState::Cancelled).await }
         });
         ledger.deliver_one(lease.key, &tallies).await.unwrap();
         let pace = match cancelled.await.unwrap() {
             Ok(pace) => {
-                assert_eq!(pace, Pace::Cancelled);
+                assert_eq!(pace, CampaignState::Cancelled);
                 pace
             }
             Err(LedgerError::Complete(id)) => {
                 assert_eq!(id, campaign.id);
-                Pace::Running
+                CampaignState::Running
             }
             Err(other) => panic!("{other}"),
         };

@@ -5,8 +5,8 @@ use std::time::Duration;
 use kazoe_common::census::SegmentResult;
 use kazoe_coordinator::leasing::Purpose;
 use kazoe_coordinator::ledger::{
-    AskingWorker, Drained, Lease, Ledger, LedgerError, NewWorker, Pace, PostgresLedger, Role, Roll,
-    Service, Submission, Who, Whose, WorkerRecord,
+    AskingWorker, CampaignState, Drained, Lease, Ledger, LedgerError, NewWorker, PostgresLedger,
+    Role, Roll, Service, Submission, Who, Whose, WorkerRecord,
 };
 use kazoe_proto::outcome::DeliveryOutcome;
 
@@ -407,15 +407,26 @@ async fn campaigns_are_served_by_priority_then_by_who_has_least() {
     ledger.end_one(lease.key).await.unwrap();
     assert_eq!(queue().await[1..], [at(&first, 10), at(&second, 10)]);
 
-    let paused = ledger.set_pace(&urgent, Pace::Paused, "op").await.unwrap();
-    assert_eq!(paused.pace, Pace::Paused);
+    let paused = ledger
+        .set_pace(&urgent, CampaignState::Paused, "op")
+        .await
+        .unwrap();
+    assert_eq!(paused.pace, CampaignState::Paused);
     assert!(claim(&ledger, &urgent, &owner("a"), 1).await.is_none());
     assert_eq!(queue().await.len(), 2);
-    ledger.set_pace(&urgent, Pace::Running, "op").await.unwrap();
-    ledger.set_pace(&urgent, Pace::Running, "op").await.unwrap();
+    ledger
+        .set_pace(&urgent, CampaignState::Running, "op")
+        .await
+        .unwrap();
+    ledger
+        .set_pace(&urgent, CampaignState::Running, "op")
+        .await
+        .unwrap();
     assert_eq!(ledger.audit_log(&urgent, 0, 9).await.unwrap().len(), 2);
     assert!(matches!(
-        ledger.set_pace("0123456789", Pace::Running, "op").await,
+        ledger
+            .set_pace("0123456789", CampaignState::Running, "op")
+            .await,
         Err(LedgerError::UnknownCampaign(_))
     ));
 }

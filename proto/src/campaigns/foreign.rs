@@ -1,6 +1,8 @@
 //! The campaigns of a ledger, those of another build apart.
 
-use super::{BUILD, Record, record, record_message};
+use std::fmt;
+
+use super::{BUILD, CampaignRecord, record, record_message};
 use crate::census::unknown_name;
 use crate::invalid::{length, text};
 use crate::{Invalid, v1};
@@ -15,7 +17,7 @@ const TEXT: usize = 200;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
     /// Those that this build can count.
-    pub known: Vec<Record>,
+    pub known: Vec<CampaignRecord>,
     /// Those of another build.
     pub foreign: Vec<ForeignCampaign>,
 }
@@ -47,6 +49,32 @@ pub struct ForeignCampaign {
     pub submitted_at: i64,
     /// What of it is not understood.
     pub why: String,
+}
+
+/// Says what is not understood, and which build is needed.
+impl fmt::Display for ForeignCampaign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "campaign {} is of another build: {} (it has variant `{}`, population `{}`, design `{}`); use the \
+             build that submitted it, `{}`, or a later one",
+            printable(&self.id),
+            self.why,
+            printable(&self.variant),
+            printable(&self.population),
+            printable(&self.design),
+            printable(&self.build)
+        )
+    }
+}
+
+/// A text of another program: no more of it than fits on a line, and nothing that is not printable.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    const MOST: usize = 80;
+    let head: String = text.chars().take(MOST).collect();
+    let rest = if head.len() < text.len() { "..." } else { "" };
+    format!("{}{rest}", head.escape_debug())
 }
 
 /// The campaigns of a ledger as a message.
@@ -156,4 +184,16 @@ fn clip(text: &str) -> String {
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })
         .collect();
     shown[..shown.floor_char_boundary(TEXT)].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printable;
+
+    #[test]
+    fn texts_of_another_program_are_clipped_and_escaped() {
+        assert_eq!(printable("chū shōgi"), "chū shōgi");
+        assert_eq!(printable("a\tb\u{1b}[31m\n"), "a\\tb\\u{1b}[31m\\n");
+        assert_eq!(printable(&"x".repeat(81)), format!("{}...", "x".repeat(80)));
+    }
 }

@@ -11,7 +11,7 @@ use crate::census::{self, campaign_id};
 use crate::invalid::{length, present, text, variant, within, word};
 use crate::{Invalid, name, v1};
 
-pub use foreign::{ForeignCampaign, Listed, list_response, listed};
+pub use foreign::{ForeignCampaign, Listed, list_response, listed, printable};
 pub use report::{
     BuildShare, Findings, MOST_WORKERS, OwnerShare, WorkerShare, findings, report_response,
 };
@@ -94,9 +94,42 @@ pub fn named(message: v1::CampaignRef) -> Result<String, Invalid> {
     campaign_id("id", message.id)
 }
 
+/// A campaign in the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CampaignRecord {
+    /// [`Campaign::id`].
+    pub id: String,
+    /// What is counted.
+    pub campaign: Campaign,
+    /// How many samples are wanted, and how they are cut.
+    pub cut: Cut,
+    /// Whether it is worked on.
+    pub pace: CampaignState,
+    /// Higher ones are served first; `None` from a coordinator that does not report it.
+    pub priority: Option<i64>,
+    /// The build that submitted it first.
+    pub build: String,
+    /// When it was first submitted, in milliseconds since 1970 by the ledger's clock.
+    pub submitted_at: i64,
+    /// Grows whenever what is accepted, disputed or set aside changes.
+    pub revision: u64,
+}
+
+impl CampaignRecord {
+    /// The campaign's state in a word: `complete`, or its state.
+    #[must_use]
+    pub const fn state(&self, complete: bool) -> &'static str {
+        if complete {
+            "complete"
+        } else {
+            self.pace.name()
+        }
+    }
+}
+
 /// Whether a campaign is worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
+pub enum CampaignState {
     /// Segments are lent.
     Running,
     /// No new leases for now.
@@ -105,47 +138,52 @@ pub enum Pace {
     Cancelled,
 }
 
-/// A campaign in the ledger. Its id follows from it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// What is counted.
-    pub campaign: Campaign,
-    /// How much of it, and in what pieces.
-    pub cut: Cut,
-    /// Whether it is worked on.
-    pub pace: Pace,
-    /// The build that submitted it first.
-    pub build: String,
-    /// When it was first submitted, in milliseconds since 1970 by the ledger's clock.
-    pub submitted_at: i64,
-    /// Grows whenever what is accepted, disputed or set aside changes.
-    pub revision: u64,
-    /// Higher ones are served first; `None` from a coordinator that does not report it.
-    pub priority: Option<i64>,
-}
+impl CampaignState {
+    /// The word in the database and on every surface.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            CampaignState::Running => "running",
+            CampaignState::Paused => "paused",
+            CampaignState::Cancelled => "cancelled",
+        }
+    }
 
-const fn pace_message(pace: Pace) -> v1::Pace {
-    match pace {
-        Pace::Running => v1::Pace::Running,
-        Pace::Paused => v1::Pace::Paused,
-        Pace::Cancelled => v1::Pace::Cancelled,
+    /// Returns the state with this name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<CampaignState> {
+        [
+            CampaignState::Running,
+            CampaignState::Paused,
+            CampaignState::Cancelled,
+        ]
+        .into_iter()
+        .find(|state| state.name() == name)
     }
 }
 
-fn pace(field: &str, number: i32) -> Result<Pace, Invalid> {
+const fn pace_message(pace: CampaignState) -> v1::Pace {
+    match pace {
+        CampaignState::Running => v1::Pace::Running,
+        CampaignState::Paused => v1::Pace::Paused,
+        CampaignState::Cancelled => v1::Pace::Cancelled,
+    }
+}
+
+fn pace(field: &str, number: i32) -> Result<CampaignState, Invalid> {
     variant(field, number, |pace| match pace {
         v1::Pace::Unspecified => None,
-        v1::Pace::Running => Some(Pace::Running),
-        v1::Pace::Paused => Some(Pace::Paused),
-        v1::Pace::Cancelled => Some(Pace::Cancelled),
+        v1::Pace::Running => Some(CampaignState::Running),
+        v1::Pace::Paused => Some(CampaignState::Paused),
+        v1::Pace::Cancelled => Some(CampaignState::Cancelled),
     })
 }
 
 /// A campaign in the ledger as a message.
 #[must_use]
-pub fn record_message(record: &Record) -> v1::CampaignRecord {
+pub fn record_message(record: &CampaignRecord) -> v1::CampaignRecord {
     v1::CampaignRecord {
-        id: record.campaign.id(),
+        id: record.id.clone(),
         campaign: Some(census::campaign_message(&record.campaign)),
         cut: Some(census::cut_message(&record.cut)),
         pace: pace_message(record.pace).into(),
@@ -160,14 +198,15 @@ pub fn record_message(record: &Record) -> v1::CampaignRecord {
 ///
 /// # Errors
 /// The first field that cannot be.
-pub fn record(field: &str, message: Option<v1::CampaignRecord>) -> Result<Record, Invalid> {
+pub fn record(field: &str, message: Option<v1::CampaignRecord>) -> Result<CampaignRecord, Invalid> {
     let message = present(field, message)?;
     let at = |name: &str| format!("{field}.{name}");
     let campaign = census::campaign(&at("campaign"), message.campaign)?;
     if campaign.id() != message.id {
         return Err(Invalid::new(at("id"), "it is another campaign's"));
     }
-    Ok(Record {
+    Ok(CampaignRecord {
+        id: message.id,
         campaign,
         cut: census::cut(&at("cut"), message.cut)?,
         pace: pace(&at("pace"), message.pace)?,
@@ -183,25 +222,38 @@ pub fn record(field: &str, message: Option<v1::CampaignRecord>) -> Result<Record
 pub enum Submitted {
     /// The campaign is new.
     New,
-    /// It was there with as many samples.
+    /// It was there with as many samples: it goes on where it stopped.
     Existing,
-    /// It was there with fewer samples.
+    /// It was there with fewer samples: every whole segment is reused.
     Extended {
-        /// How many.
+        /// How many samples it had.
         from: u64,
     },
-    /// It was there with more samples; nothing changed.
+    /// It was there with more samples, which stay wanted; nothing changed.
     Fewer {
-        /// How many were asked for now.
+        /// How many samples were asked for now.
         asked: u64,
     },
+}
+
+impl Submitted {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Submitted::New => "new",
+            Submitted::Existing => "existing",
+            Submitted::Extended { .. } => "extended",
+            Submitted::Fewer { .. } => "fewer",
+        }
+    }
 }
 
 /// The answer to a submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubmitAnswer {
     /// The campaign as it is now.
-    pub record: Record,
+    pub record: CampaignRecord,
     /// What the submission did.
     pub how: Submitted,
     /// Whether the campaign is complete; `None` from a coordinator that does not report it.
@@ -294,7 +346,7 @@ pub struct Snapshot {
     /// How many workers hold leases of it whose deadline has not passed.
     pub workers: u32,
     /// Whether it is worked on; `None` from a coordinator that does not report it.
-    pub pace: Option<Pace>,
+    pub pace: Option<CampaignState>,
     /// Some of those workers, by id.
     pub holders: Vec<Holder>,
 }

@@ -2,7 +2,7 @@
 
 use kazoe_common::census::{BLOCK, Cut, Witness};
 
-use super::{BUILD, Record, Snapshot, record, record_message, snapshot, snapshot_message};
+use super::{BUILD, CampaignRecord, Snapshot, record, record_message, snapshot, snapshot_message};
 use crate::admin::OWNER;
 use crate::census;
 use crate::invalid::{length, text, within};
@@ -65,7 +65,7 @@ pub const MOST_WORKERS: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Findings {
     /// The campaign.
-    pub record: Record,
+    pub record: CampaignRecord,
     /// Where it stands.
     pub snapshot: Snapshot,
     /// Who computed it.

@@ -9,8 +9,8 @@ use kazoe_common::census::{BLOCK, Campaign, Cut, Digest, Outcome, Tally, Witness
 use kazoe_common::game::Variant;
 use kazoe_proto::admin::{Credential, Presence, Role, Worker};
 use kazoe_proto::campaigns::{
-    BuildShare, Counts, Findings, ForeignCampaign, Holder, OwnerShare, Pace, Record, Snapshot,
-    Submission, Target, WorkerShare,
+    BuildShare, CampaignRecord, CampaignState, Counts, Findings, ForeignCampaign, Holder,
+    OwnerShare, Snapshot, Submission, Target, WorkerShare,
 };
 use kazoe_proto::lease_key::LeaseKey;
 use kazoe_proto::name::label;
@@ -137,11 +137,16 @@ pub(crate) fn submission() -> impl Strategy<Value = Submission> {
     )
 }
 
-pub(crate) fn record() -> impl Strategy<Value = Record> {
-    let pace = select(vec![Pace::Running, Pace::Paused, Pace::Cancelled]);
+pub(crate) fn record() -> impl Strategy<Value = CampaignRecord> {
+    let pace = select(vec![
+        CampaignState::Running,
+        CampaignState::Paused,
+        CampaignState::Cancelled,
+    ]);
     let numbers = (any::<i64>(), any::<u64>(), any::<Option<i64>>());
     (campaign(), cut(), pace, name(), numbers).prop_map(
-        |(campaign, cut, pace, build, (submitted_at, revision, priority))| Record {
+        |(campaign, cut, pace, build, (submitted_at, revision, priority))| CampaignRecord {
+            id: campaign.id(),
             campaign,
             cut,
             pace,
@@ -206,7 +211,11 @@ pub(crate) fn snapshot(campaign: String, cut: Cut) -> impl Strategy<Value = Snap
                 accepted_samples: samples,
                 audited: prefix_segments / 2,
                 workers,
-                pace: [None, Some(Pace::Running), Some(Pace::Cancelled)][workers as usize % 3],
+                pace: [
+                    None,
+                    Some(CampaignState::Running),
+                    Some(CampaignState::Cancelled),
+                ][workers as usize % 3],
                 holders: (0..workers % 17)
                     .map(|number| Holder {
                         worker: format!("w-{number}"),
@@ -280,7 +289,7 @@ pub(crate) fn findings() -> impl Strategy<Value = Findings> {
 }
 
 pub(crate) fn key() -> impl Strategy<Value = LeaseKey> {
-    "[0-9]{1,19}-[0-9a-f]{16}".prop_map(|text| LeaseKey::parse("token", &text).unwrap())
+    (0..=i64::MAX, any::<[u8; 8]>()).prop_map(|(sequence, secret)| LeaseKey { sequence, secret })
 }
 
 pub(crate) fn lease() -> impl Strategy<Value = Lease> {

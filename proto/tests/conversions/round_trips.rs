@@ -1,7 +1,7 @@
 //! What goes out comes back in, by way of the bytes on the wire.
 
 use kazoe_proto::admin::{self, NewCredential, Purge, Whose};
-use kazoe_proto::campaigns::{self, Listed, Record, SubmitAnswer, Submitted};
+use kazoe_proto::campaigns::{self, CampaignRecord, Listed, SubmitAnswer, Submitted};
 use kazoe_proto::name::label;
 use kazoe_proto::outcome::DeliveryOutcome;
 use kazoe_proto::work::{self, Claim, Held, Join, Joined, Notice, Offer, Report, StopReason};
@@ -68,7 +68,7 @@ proptest! {
         let id = record.campaign.id();
         let message = sent(&admin::set_priority_request(&id, priority));
         prop_assert_eq!(admin::new_priority(message).unwrap(), (id, priority));
-        let record = Record { priority: Some(priority), ..record };
+        let record = CampaignRecord { priority: Some(priority), ..record };
         let message = sent(&admin::set_priority_response(&record, before));
         prop_assert_eq!(admin::priority_set(message).unwrap(), (record, before));
     }

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 
-use crate::link::Wire;
+use crate::channel::Wire;
 
 /// What is said under a lease: over one stream, and over another where that broke.
 #[derive(Debug)]

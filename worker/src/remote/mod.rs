@@ -1,12 +1,12 @@
 //! A coordinator on a network as the desk that a session goes to.
 //!
-//! What fails and may pass is tried again for as long as it takes ([`Patience`]); everything may be sent
+//! What fails and may pass is tried again for as long as it takes ([`Backoff`]); everything may be sent
 //! twice. Nothing is written down here: what was not acknowledged when the worker must leave is computed
 //! again by somebody.
 
 mod batches;
 mod conversation;
-mod tale;
+mod delivery_stats;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use fail::fail_point;
 use kazoe_common::census::{Campaign, Counter, SegmentResult};
-use kazoe_proto::later::pushback;
 use kazoe_proto::outcome::DeliveryOutcome;
+use kazoe_proto::retry_after::pushback;
 use kazoe_proto::v1::LeaveRequest;
 use kazoe_proto::v1::work_client::WorkClient;
 use kazoe_proto::work::{self as messages, Joined, Notice, Report};
@@ -25,13 +25,13 @@ use tracing::{debug, info, warn};
 
 use batches::batches;
 pub use conversation::{Talk, odd, within};
-pub use tale::Tale;
+pub use delivery_stats::DeliveryStats;
 
-use crate::desk::{Desk, Job, LeaseNumber, Offer, Wish};
-use crate::link::{Link, LinkError, Wire};
-use crate::patience::{Patience, passes};
-use crate::proof::Tallies;
+use crate::backoff::{Backoff, passes};
+use crate::channel::{Link, LinkError, Wire};
+use crate::self_test::Tallies;
 use crate::stop::{Order, Stop};
+use crate::work_source::{Job, LeaseNumber, Offer, Wish, WorkSource};
 
 /// How long to wait before looking at the machine's load again.
 const BUSY: Duration = Duration::from_secs(20);
@@ -63,12 +63,12 @@ struct Held {
 
 /// A coordinator as a desk.
 #[derive(Debug)]
-pub struct RemoteDesk {
+pub struct RemoteSource {
     work: WorkClient<Wire>,
     habits: Habits,
     proof: Tallies,
     stop: Arc<Stop>,
-    patience: Patience,
+    patience: Backoff,
     /// How long an answer may take.
     silence: Duration,
     joined: Option<Joined>,
@@ -77,7 +77,7 @@ pub struct RemoteDesk {
     claimed: LeaseNumber,
     idle_since: Instant,
     contact: Contact,
-    tale: Arc<Tale>,
+    stats: Arc<DeliveryStats>,
 }
 
 /// Whether the coordinator ever answered.
@@ -91,7 +91,7 @@ enum Contact {
     Made,
 }
 
-impl RemoteDesk {
+impl RemoteSource {
     /// Reaches no one yet. `proof` is shown on joining.
     ///
     /// # Errors
@@ -102,11 +102,11 @@ impl RemoteDesk {
         proof: Tallies,
         stop: Arc<Stop>,
     ) -> Result<Self, LinkError> {
-        Ok(RemoteDesk {
+        Ok(RemoteSource {
             work: WorkClient::new(link.open()?),
             habits,
             proof,
-            patience: Patience::new(Arc::clone(&stop)),
+            patience: Backoff::new(Arc::clone(&stop)),
             stop,
             silence: link.silence,
             joined: None,
@@ -115,14 +115,14 @@ impl RemoteDesk {
             claimed: 0,
             idle_since: Instant::now(),
             contact: Contact::Untried,
-            tale: Arc::default(),
+            stats: Arc::default(),
         })
     }
 
     /// What became of what it hands in.
     #[must_use]
-    pub fn tale(&self) -> Arc<Tale> {
-        Arc::clone(&self.tale)
+    pub fn stats(&self) -> Arc<DeliveryStats> {
+        Arc::clone(&self.stats)
     }
 
     /// Why the coordinator was never reached, if it was asked and never answered.
@@ -338,7 +338,7 @@ fn load() -> Option<f64> {
     text.split_whitespace().next()?.parse().ok()
 }
 
-impl Desk for RemoteDesk {
+impl WorkSource for RemoteSource {
     type Error = RemoteError;
     type Count = Counter;
 
@@ -399,7 +399,7 @@ impl Desk for RemoteDesk {
             match self.report(lease, &report).await? {
                 Some(Notice::Acknowledged(receipts)) if receipts.len() == number => {
                     for (_, outcome) in receipts {
-                        self.tale.add(outcome);
+                        self.stats.add(outcome);
                         outcomes.push(outcome);
                     }
                 }

@@ -7,11 +7,11 @@ use std::collections::{HashMap, HashSet};
 
 use fail::fail_point;
 
-use super::stock::stock;
+use super::claimable::stock;
 use super::{Memo, PostgresLedger, campaign_rows, clock, losses, note, noted};
 use crate::leasing::{Millis, Purpose, choose};
 use crate::ledger::rows::{self, Failure, from_row, millis, to_row};
-use crate::ledger::{Claim, Lease, LedgerError, Lent, Pace, Who};
+use crate::ledger::{CampaignState, Claim, Lease, LedgerError, Lent, Who};
 use kazoe_proto::lease_key::LeaseKey;
 
 impl PostgresLedger {
@@ -49,7 +49,7 @@ async fn lease(
     claims: &[Claim],
 ) -> Result<Vec<Option<Lease>>, Failure> {
     let campaign = campaign_rows::lock(conn, id).await?;
-    if campaign.pace != Pace::Running {
+    if campaign.pace != CampaignState::Running {
         return Ok(claims.iter().map(|_| None).collect());
     }
     let (at, frontier) = moment(conn, id).await?;

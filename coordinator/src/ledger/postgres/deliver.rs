@@ -7,9 +7,9 @@ use kazoe_common::census::{Cut, Segment};
 use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
 
+use super::apply_outcome::{receive, received};
 use super::results::{self, Provenance};
-use super::ruling::{receive, received};
-use super::{PostgresLedger, audits, campaign_rows, now, prefix};
+use super::{PostgresLedger, campaign_rows, now, pending_audits, prefix};
 use crate::leasing::{Effect, SegmentLog, compare};
 use crate::ledger::lease::check;
 use crate::ledger::rows::{self, Failure, from_row, to_row};
@@ -214,7 +214,7 @@ async fn receive_all(
         }
     }
     let mut effects = to_row(fresh.len() as u64);
-    let choice = audits::choice(conn, campaign).await?;
+    let choice = pending_audits::choice(conn, campaign).await?;
     if !fresh.is_empty() {
         let reopened = results::accept_all(conn, campaign, &fresh).await?;
         if let Some(first) = reopened {
@@ -223,7 +223,7 @@ async fn receive_all(
         let accepted = fresh
             .iter()
             .map(|(arrival, one)| (one.segment, &*arrival.who.owner));
-        audits::want(conn, campaign, accepted, choice).await?;
+        pending_audits::want(conn, campaign, accepted, choice).await?;
     }
     for place in others {
         let (arrival, result) = items[place];
@@ -231,9 +231,9 @@ async fn receive_all(
         let (verdict, effect) = receive(conn, arrival, samples, result).await?;
         if effect == Effect::Accept {
             let accepted = [(result.segment, &*arrival.who.owner)].into_iter();
-            audits::want(conn, campaign, accepted, choice).await?;
+            pending_audits::want(conn, campaign, accepted, choice).await?;
         } else if effect != Effect::None || verdict == DeliveryOutcome::Audit {
-            audits::forget(conn, campaign, result.segment).await?;
+            pending_audits::forget(conn, campaign, result.segment).await?;
         }
         effects += i64::from(effect != Effect::None);
         outcomes[place] = verdict;

@@ -10,36 +10,36 @@
 //! finds out what its earlier attempt left, and does not happen twice.
 
 mod address;
-mod audit;
+mod apply_outcome;
 mod audit_log;
-mod audits;
 mod campaign_rows;
 mod claim;
+mod claimable;
 mod clock;
 mod condition;
 mod connect;
 mod credentials;
 mod deliver;
-mod ending;
 mod fitness;
-mod heard;
+mod heartbeats;
+mod invariants;
+mod lease_end;
 mod losses;
 mod migrate;
 mod operator;
 mod owners;
+mod pending_audits;
 mod prefix;
 mod purge;
 mod read;
 mod reclaim;
 mod results;
-mod retry;
 mod roster;
-mod ruling;
 mod schedule;
 mod sessions;
 mod sqlstate;
-mod stock;
 mod submit;
+mod tx_retry;
 mod workers;
 
 use std::future::Future;
@@ -53,7 +53,7 @@ use sqlx::{Connection, PgConnection, PgPool, Postgres, Transaction};
 
 use self::audit_log::AuditLine;
 use self::condition::{Condition, Site};
-use self::retry::{Fate, Tries};
+use self::tx_retry::{Fate, Tries};
 use super::rows::Failure;
 use crate::leasing::Millis;
 use crate::ledger::{

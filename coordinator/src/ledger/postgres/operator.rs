@@ -4,7 +4,7 @@ use kazoe_common::census::Segment;
 use sqlx::PgConnection;
 
 use super::audit_log::{AuditLine, Move, Retraction, record, write_audit};
-use super::{PostgresLedger, audits, campaign_rows, now, prefix};
+use super::{PostgresLedger, campaign_rows, now, pending_audits, prefix};
 use crate::ledger::LedgerError;
 use crate::ledger::rows::{Failure, to_row};
 
@@ -119,7 +119,7 @@ pub(super) async fn take_back(
     .execute(&mut *conn)
     .await?;
     close_loans(conn, campaign, segment).await?;
-    audits::forget(conn, campaign, segment).await?;
+    pending_audits::forget(conn, campaign, segment).await?;
     wait(conn, campaign, segment, "retracted").await?;
     let move_of_pointer = Move {
         at,

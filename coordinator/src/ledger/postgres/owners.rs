@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 
 use super::campaign_rows;
 use crate::ledger::OwnerShare;
-use crate::ledger::disagreement::disagrees;
+use crate::ledger::mismatch_sql::disagrees;
 use crate::ledger::rows::{Failure, from_row};
 
 /// By owner. The few tallies that were audited or disagreed are found first, from the audits and the disputes.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use sqlx::PgConnection;
 
 use super::audit_log::{Deed, write_deed};
-use super::ending::give_back;
+use super::lease_end::give_back;
 use super::{Memo, PostgresLedger, campaign_rows, note, noted, now, prefix};
 use crate::ledger::rows::{Failure, from_row};
 use crate::ledger::{LedgerError, Reclaim, Reclaimed};

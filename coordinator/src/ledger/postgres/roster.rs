@@ -5,7 +5,7 @@ use kazoe_proto::name::stored_owner;
 use super::workers::{Row, record};
 use super::{PostgresLedger, now};
 use crate::leasing::{Millis, SKEW, Sighting};
-use crate::ledger::disagreement::disagrees;
+use crate::ledger::mismatch_sql::disagrees;
 use crate::ledger::rows::{Failure, from_row};
 use crate::ledger::{Holder, LedgerError, PresentWorker, Roll, WorkerShare, WorkerStanding};
 

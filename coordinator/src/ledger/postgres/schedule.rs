@@ -9,7 +9,9 @@ use super::audit_log::{Deed, write_deed};
 use super::{Memo, PostgresLedger, campaign_rows, note, noted, now};
 use crate::leasing::Millis;
 use crate::ledger::rows::{self, Failure, from_row};
-use crate::ledger::{CampaignRecord, LeaseRecord, LedgerError, Market, Overdue, Pace, Queued};
+use crate::ledger::{
+    CampaignRecord, CampaignState, LeaseRecord, LedgerError, Market, Overdue, Queued,
+};
 use kazoe_proto::lease_key::LeaseKey;
 
 /// Sequence, secret, campaign, blocks in a segment, owner, worker, segments.
@@ -38,7 +40,9 @@ impl PostgresLedger {
     pub async fn market(&self, patience: Millis) -> Result<Market, LedgerError> {
         self.read(|mut tx| async move {
             let running = campaign_rows::all(&mut tx).await?.known.into_iter();
-            let running: Vec<_> = running.filter(|one| one.pace == Pace::Running).collect();
+            let running: Vec<_> = running
+                .filter(|one| one.pace == CampaignState::Running)
+                .collect();
             let ids: Vec<&str> = running.iter().map(|one| one.id.as_str()).collect();
             // Where there is one campaign, nothing is to be put in order.
             let queue = sqlx::query_as::<_, (String, i64)>(
@@ -178,7 +182,7 @@ impl PostgresLedger {
     pub async fn set_pace(
         &self,
         id: &str,
-        pace: Pace,
+        pace: CampaignState,
         actor: &str,
     ) -> Result<CampaignRecord, LedgerError> {
         self.write(|mut tx, _| async move {
@@ -186,10 +190,12 @@ impl PostgresLedger {
             if found.pace == pace {
                 return Ok((tx, found));
             }
-            if pace == Pace::Cancelled && campaign_rows::is_complete(&mut tx, &found).await? {
+            if pace == CampaignState::Cancelled
+                && campaign_rows::is_complete(&mut tx, &found).await?
+            {
                 return Err(LedgerError::Complete(found.id).into());
             }
-            if pace == Pace::Paused && found.pace == Pace::Cancelled {
+            if pace == CampaignState::Paused && found.pace == CampaignState::Cancelled {
                 return Err(LedgerError::Cancelled(found.id).into());
             }
             let at = now(&mut tx).await?;

@@ -11,7 +11,7 @@ use kazoe_common::census::SegmentResult;
 use kazoe_common::census::{BLOCK, Campaign, Cut, Digest, Outcome, Tally, Witness};
 use kazoe_common::game::Variant;
 use kazoe_proto::Invalid;
-use kazoe_proto::campaigns::{Counts, Pace, Record, Snapshot};
+use kazoe_proto::campaigns::{CampaignRecord, CampaignState, Counts, Snapshot};
 use kazoe_proto::lease_key::LeaseKey;
 use kazoe_proto::work::Held;
 use tonic::{Code, Status};
@@ -90,11 +90,12 @@ fn campaign() -> Campaign {
     Campaign::new(&Variant::MINISHOGI, 1)
 }
 
-fn record() -> Record {
-    Record {
+fn record() -> CampaignRecord {
+    CampaignRecord {
+        id: campaign().id(),
         campaign: campaign(),
         cut: Cut::new(100 * BLOCK, 2).unwrap(),
-        pace: Pace::Running,
+        pace: CampaignState::Running,
         build: "test".to_owned(),
         submitted_at: 1,
         revision: 2,
@@ -119,7 +120,7 @@ fn snapshot() -> Snapshot {
         accepted_samples: 18 * BLOCK,
         audited: 2,
         workers: 3,
-        pace: Some(Pace::Paused),
+        pace: Some(CampaignState::Paused),
         holders: Vec::new(),
     }
 }

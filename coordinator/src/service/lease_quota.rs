@@ -11,7 +11,7 @@ const FRESH: Duration = Duration::from_secs(1);
 
 /// The counts by credential.
 #[derive(Debug, Default)]
-pub(super) struct Lent(Mutex<HashMap<String, Count>>);
+pub(super) struct LeaseQuota(Mutex<HashMap<String, Count>>);
 
 #[derive(Clone, Copy, Debug)]
 struct Count {
@@ -19,7 +19,7 @@ struct Count {
     at: Instant,
 }
 
-impl Lent {
+impl LeaseQuota {
     fn counts(&self) -> MutexGuard<'_, HashMap<String, Count>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -15,7 +15,7 @@ use super::limits::{Limits, STRANGER_CALLS, STRANGERS};
 
 /// All connections.
 #[derive(Debug)]
-pub(super) struct Guests {
+pub(super) struct Connections {
     book: Mutex<Book>,
     strangers: usize,
     most: usize,
@@ -39,13 +39,13 @@ struct Address {
 
 /// One connection; dropped with it.
 #[derive(Debug)]
-pub(super) struct Guest {
+pub(super) struct Connection {
     number: u64,
     address: IpAddr,
     close: Arc<Notify>,
     known: AtomicBool,
     calls: AtomicU32,
-    guests: Arc<Guests>,
+    guests: Arc<Connections>,
 }
 
 /// Why somebody with a good token does not become a guest.
@@ -73,9 +73,9 @@ impl fmt::Display for Crowded {
     }
 }
 
-impl Guests {
+impl Connections {
     pub(super) fn new(limits: &Limits) -> Self {
-        Guests {
+        Connections {
             book: Mutex::default(),
             strangers: STRANGERS,
             most: limits.connections,
@@ -88,7 +88,7 @@ impl Guests {
     }
 
     /// A connection from this address; another may have to go for it.
-    pub(super) fn enter(self: &Arc<Self>, address: IpAddr) -> Guest {
+    pub(super) fn enter(self: &Arc<Self>, address: IpAddr) -> Connection {
         let address = household(address);
         let close = Arc::new(Notify::new());
         let mut book = self.book();
@@ -100,7 +100,7 @@ impl Guests {
         book.strangers += 1;
         let strangers = &mut book.addresses.entry(address).or_default().strangers;
         strangers.insert(number, Arc::clone(&close));
-        Guest {
+        Connection {
             number,
             address,
             close,
@@ -122,7 +122,7 @@ impl Book {
         }
     }
 
-    fn forget_stranger(&mut self, guest: &Guest) {
+    fn forget_stranger(&mut self, guest: &Connection) {
         if let Some(address) = self.addresses.get_mut(&guest.address)
             && address.strangers.remove(&guest.number).is_some()
         {
@@ -131,13 +131,13 @@ impl Book {
     }
 }
 
-impl Guest {
+impl Connection {
     /// A good token was shown.
     pub(super) fn welcome(&self) -> Result<(), Crowded> {
         if self.is_known() {
             return Ok(());
         }
-        let Guests {
+        let Connections {
             most,
             most_per_address,
             ..
@@ -184,7 +184,7 @@ impl Guest {
     }
 }
 
-impl Drop for Guest {
+impl Drop for Connection {
     fn drop(&mut self) {
         let mut book = self.guests.book();
         book.forget_stranger(self);
@@ -215,8 +215,8 @@ mod tests {
 
     use super::*;
 
-    fn guests(strangers: usize, most: usize, most_per_address: usize) -> Arc<Guests> {
-        Arc::new(Guests {
+    fn guests(strangers: usize, most: usize, most_per_address: usize) -> Arc<Connections> {
+        Arc::new(Connections {
             book: Mutex::default(),
             strangers,
             most,
@@ -228,7 +228,7 @@ mod tests {
         IpAddr::from([192, 0, 2, last])
     }
 
-    fn is_closed(guest: &Guest) -> bool {
+    fn is_closed(guest: &Connection) -> bool {
         let mut context = Context::from_waker(Waker::noop());
         pin!(guest.closed()).poll(&mut context) == Poll::Ready(())
     }
@@ -251,7 +251,7 @@ mod tests {
     fn guests_have_bounds_and_leave() {
         let guests = guests(9, 3, 2);
         let enter = |last| guests.enter(address(last));
-        let here: Vec<Guest> = (0..3).map(|_| enter(1)).collect();
+        let here: Vec<Connection> = (0..3).map(|_| enter(1)).collect();
         here[0].welcome().unwrap();
         here[0].welcome().unwrap();
         here[1].welcome().unwrap();

@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 
 use http::{Request, Response};
 use hyper::body::Incoming;
-use kazoe_proto::later::later;
+use kazoe_proto::retry_after::later;
 use tonic::service::Routes;
 use tonic::{Code, Status};
 use tower_service::Service;
 
 use super::Coordinator;
-use super::door::Caller;
-use super::guests::Guest;
-use super::intake::{Intake, Ration, Taken};
+use super::auth::Caller;
+use super::body_limit::{Intake, Ration, Taken};
+use super::connections::Connection;
 use super::limits::{AGAIN, PROOFS, TALLIES, WORDS};
-use super::outflow::{Outflow, Unread};
 use super::quota::Permit;
-use super::turned_away::count;
+use super::rejections::count;
+use super::stalled_reads::{Outflow, Unread};
 
 /// What a call is, as far as it is treated alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,14 +65,14 @@ fn treatment(path: &str) -> Option<(Kind, Ration)> {
 
 /// The gate of one connection.
 #[derive(Clone, Debug)]
-pub(super) struct Gate {
+pub(super) struct Admission {
     pub(super) coordinator: Arc<Coordinator>,
     pub(super) routes: Routes,
-    pub(super) guest: Arc<Guest>,
+    pub(super) guest: Arc<Connection>,
     pub(super) unread: Arc<Unread>,
 }
 
-impl Gate {
+impl Admission {
     /// Answers a request.
     pub(super) async fn answer(self, request: Request<Incoming>) -> Response<Outflow> {
         let unread = Arc::clone(&self.unread);

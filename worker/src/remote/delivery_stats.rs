@@ -7,14 +7,14 @@ use kazoe_proto::outcome::DeliveryOutcome;
 
 /// What became of the segments that a worker handed in.
 #[derive(Debug, Default)]
-pub struct Tale {
+pub struct DeliveryStats {
     accepted: AtomicU64,
     confirmed: AtomicU64,
     disputed: AtomicU64,
     other: AtomicU64,
 }
 
-impl Tale {
+impl DeliveryStats {
     pub(super) fn add(&self, outcome: DeliveryOutcome) {
         let count = match outcome {
             DeliveryOutcome::Accepted => &self.accepted,
@@ -27,7 +27,7 @@ impl Tale {
 }
 
 /// `12 segments accepted, 1 confirmed another's, 0 disputed`.
-impl fmt::Display for Tale {
+impl fmt::Display for DeliveryStats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         write!(

@@ -69,7 +69,7 @@ pub enum Offer<C> {
 }
 
 /// Where a worker gets leases and hands in tallies: a ledger in the same process, or a coordinator.
-pub trait Desk {
+pub trait WorkSource {
     /// Why the desk did not do it.
     type Error;
 

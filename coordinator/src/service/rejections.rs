@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts since the last telling.
 #[derive(Debug, Default)]
-pub(super) struct TurnedAway {
+pub(super) struct Rejections {
     /// Calls without a good token.
     pub(super) wrong: AtomicU64,
     /// Connections that showed no good token in time.
@@ -26,7 +26,7 @@ pub(super) fn count(of: &AtomicU64) {
     of.fetch_add(1, Ordering::Relaxed);
 }
 
-impl TurnedAway {
+impl Rejections {
     /// What was counted since this was last asked; nothing if nothing was.
     pub(super) fn take(&self) -> Option<String> {
         let all = [
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn what_is_told_is_told_once() {
-        let turned = TurnedAway::default();
+        let turned = Rejections::default();
         assert_eq!(turned.take(), None);
         count(&turned.wrong);
         count(&turned.wrong);

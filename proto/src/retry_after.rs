@@ -17,7 +17,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 ///
 /// ```
 /// use std::time::Duration;
-/// use kazoe_proto::later::{later, pushback};
+/// use kazoe_proto::retry_after::{later, pushback};
 ///
 /// let status = later("too many claims", Duration::from_millis(2500));
 /// assert_eq!(status.message(), "too many claims; retry in 2.5 s");

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kazoe_proto::later::pushback;
+use kazoe_proto::retry_after::pushback;
 use tonic::{Code, Status};
 use tracing::{info, warn};
 
@@ -38,17 +38,17 @@ pub fn passes(status: &Status) -> bool {
 
 /// Waits between the attempts of one worker.
 #[derive(Debug)]
-pub struct Patience {
+pub struct Backoff {
     stop: Arc<Stop>,
     /// Since when the coordinator has been away, and how often it was tried.
     away: Option<(Instant, u32)>,
 }
 
-impl Patience {
+impl Backoff {
     /// Of a worker that leaves when it is told to.
     #[must_use]
     pub const fn new(stop: Arc<Stop>) -> Self {
-        Patience { stop, away: None }
+        Backoff { stop, away: None }
     }
 
     /// Tells that an attempt went well.
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn who_is_told_when_to_ask_again_waits_at_least_so_long() {
-        let status = kazoe_proto::later::later("busy", Duration::from_secs(7));
+        let status = kazoe_proto::retry_after::later("busy", Duration::from_secs(7));
         assert!(passes(&status));
         for tries in 0..40 {
             let wait = pause(&status, tries);
@@ -139,7 +139,7 @@ mod tests {
     #[tokio::test]
     async fn what_does_not_pass_is_not_waited_for() {
         let stop = Arc::new(Stop::new());
-        let mut patience = Patience::new(Arc::clone(&stop));
+        let mut patience = Backoff::new(Arc::clone(&stop));
         let refused = Status::permission_denied("no");
         assert_eq!(
             patience.wait(refused).await.unwrap_err().code(),

@@ -14,8 +14,8 @@ use http::header::AUTHORIZATION;
 use tonic::{Request, Status};
 
 use super::batches::Batches;
-use super::keyring::Keyring;
-use super::refusal;
+use super::credential_cache::CredentialCache;
+use super::status;
 use crate::ledger::{Credential, LedgerError, PostgresLedger, Role, SecretHash};
 
 /// Who is let in.
@@ -73,7 +73,7 @@ impl Door {
     /// `Unauthenticated`, or what the ledger says.
     pub(super) async fn admit(
         self,
-        keyring: &Keyring,
+        keyring: &CredentialCache,
         headers: &HeaderMap,
     ) -> Result<Caller, Status> {
         if self == Door::Open {
@@ -122,7 +122,7 @@ pub(super) fn allowed<T>(request: &Request<T>, right: Right) -> Result<Caller, S
 ///
 /// # Errors
 /// `Unauthenticated`, or what the ledger says.
-pub(super) async fn still_admits(keyring: &Keyring, caller: &Caller) -> Result<(), Status> {
+pub(super) async fn still_admits(keyring: &CredentialCache, caller: &Caller) -> Result<(), Status> {
     let Some(id) = &caller.credential else {
         return Ok(());
     };
@@ -138,7 +138,7 @@ pub(super) async fn still_stands(batches: &Batches, caller: &Caller) -> Result<(
         return Ok(());
     };
     let stored = batches.credentials.ask("", id.clone()).await;
-    still_good(stored.map_err(|error| refusal::status(&error))?)
+    still_good(stored.map_err(|error| status::status(&error))?)
 }
 
 fn still_good(stored: Option<Credential>) -> Result<(), Status> {

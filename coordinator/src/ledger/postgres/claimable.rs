@@ -6,7 +6,7 @@ use kazoe_common::census::{Cut, Segment};
 use kazoe_proto::name::stored_owner;
 use sqlx::PgConnection;
 
-use super::audits;
+use super::pending_audits;
 use crate::leasing::{DisputedSegment, Millis, Stock};
 use crate::ledger::Claim;
 use crate::ledger::rows::{Failure, from_row, to_row};
@@ -31,7 +31,7 @@ pub(super) async fn stock(
         returned: waiting(conn, id, "returned", want).await?,
         lent: expired(conn, id, at, want).await?,
         unleased: unleased(conn, id, cut, frontier, want).await?,
-        audits: audits::due(conn, id, &owners, at, want).await?,
+        audits: pending_audits::due(conn, id, &owners, at, want).await?,
         ..Stock::default()
     })
 }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::door::SECRET_DIGITS;
+use super::auth::SECRET_DIGITS;
 use crate::ledger::{LedgerError, PostgresLedger, Role, SecretHash};
 
 /// Digits of a credential's id.
@@ -65,7 +65,7 @@ pub async fn adopt(
     Ok((stored.id, how))
 }
 
-/// Id and secret of a line that [`mint`](super::door::mint) could have made.
+/// Id and secret of a line that [`mint`](super::auth::mint) could have made.
 fn made_elsewhere(token: &str) -> Option<(&str, &str)> {
     let hex = |text: &str, digits| {
         text.len() == digits && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))

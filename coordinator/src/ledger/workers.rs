@@ -201,28 +201,6 @@ pub struct Reclaimed {
     pub segments: u64,
 }
 
-/// A worker that holds leases of a campaign.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// Its id.
-    pub worker: String,
-    /// What people call its machine.
-    pub name: Option<String>,
-}
-
-/// What one worker contributed to the accepted segments of a campaign.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkerShare {
-    /// Its id.
-    pub worker: String,
-    /// What people call its machine.
-    pub name: Option<String>,
-    /// Who answers for it.
-    pub owner: String,
-    /// How many segments count with a tally of its.
-    pub segments: u64,
-}
-
 /// A worker that left, or is about to be taken for one that did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PresentWorker {

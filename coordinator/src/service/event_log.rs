@@ -15,7 +15,7 @@ use super::Coordinator;
 use super::clock::Clock;
 use crate::leasing::{Presence, presence};
 use crate::ledger::{
-    AuditEntry, CampaignRecord, Ledger, LedgerError, Listed, Pace, Snapshot, StorageFault,
+    AuditEntry, CampaignRecord, CampaignState, Ledger, LedgerError, Listed, Snapshot, StorageFault,
 };
 use crate::progress::{self, Pulse, duration};
 
@@ -158,7 +158,7 @@ impl Chronicle {
             return Ok(());
         };
         let changed = seen.revision != record.revision;
-        let running = record.pace == Pace::Running && !seen.complete;
+        let running = record.pace == CampaignState::Running && !seen.complete;
         let due = changed || (line && running);
         if !due {
             return Ok(());

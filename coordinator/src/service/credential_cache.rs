@@ -2,7 +2,7 @@
 //!
 //! They are read twice a second, and at once when somebody shows a token that is not among them, ten
 //! times a second at most: whoever tries tokens waits for readings that happen anyway. A token that was
-//! revoked at this coordinator is refused from the next message on ([`Keyring::reread`]); one that was
+//! revoked at this coordinator is refused from the next message on ([`CredentialCache::reread`]); one that was
 //! revoked elsewhere, by the next reading. Nothing older than [`STALE`] is believed.
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 use tonic::Status;
 
-use super::refusal;
+use super::status;
 use crate::ledger::{Credential, PostgresLedger};
 
 /// How often the credentials are read.
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The credentials by their ids.
 #[derive(Debug, Default)]
-pub(super) struct Keyring {
+pub(super) struct CredentialCache {
     pages: Mutex<Pages>,
     wanted: Notify,
     /// The number of the last reading that ended.
@@ -54,7 +54,7 @@ impl Pages {
     }
 }
 
-impl Keyring {
+impl CredentialCache {
     fn pages(&self) -> MutexGuard<'_, Pages> {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -86,7 +86,7 @@ impl Keyring {
                     pages.read = Some(began);
                     pages.failure = None;
                 }
-                Err(error) => pages.failure = Some(refusal::status(&error)),
+                Err(error) => pages.failure = Some(status::status(&error)),
             }
         }
         self.ended.send_replace(number);
