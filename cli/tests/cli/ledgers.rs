@@ -301,7 +301,7 @@ fn counts_moved_beside_an_honest_digest_are_refused() {
     fs::write(path, without_check(&text)).unwrap();
     let ran = other.kazoe(&["import", path]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let said = format!("{path} states no fingerprint: ");
+    let said = format!("{path} has no fingerprint: ");
     assert!(ran.stderr.starts_with(&said), "{}", ran.stderr);
     let [ours, theirs] = [&place, &other].map(Place::report);
     assert_eq!(ours["prefix"]["digest"], theirs["prefix"]["digest"]);

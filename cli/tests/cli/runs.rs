@@ -197,7 +197,7 @@ fn more_samples_extend_and_fewer_are_among_those_that_are_there() {
     );
     let more = place.kazoe(&["run", "--samples", "30k"]);
     assert_eq!(more.code, Some(0), "{}", more.stderr);
-    let said = " from 10,000 to 30,000 samples: 8,192 are there, and the last segment, which was cut \
+    let said = " from 10,000 to 30,000 samples: 8,192 are finished, and the last segment, which was cut \
                 short, is counted again whole.\n";
     assert!(
         more.stderr.starts_with("Extending campaign ") && more.stderr.contains(said),

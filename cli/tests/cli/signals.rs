@@ -133,7 +133,7 @@ fn a_signal_that_dumps_core_says_a_last_word() {
             assert_eq!(ran.status.signal(), Some(number), "{ran:?}");
             let said = String::from_utf8(ran.stderr).unwrap();
             assert!(
-                said.contains(&format!("SIG{name}: ending at once")),
+                said.contains(&format!("SIG{name}: exiting at once")),
                 "{said}"
             );
             break;

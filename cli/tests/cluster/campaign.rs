@@ -81,7 +81,7 @@ async fn whatever_is_killed_it_is_the_digest_of_one_process() {
     coordinator.signal("-TERM");
     assert_eq!(coordinator.wait(), Some(0), "{}", coordinator.log());
     let log = coordinator.log();
-    for event in ["worker joined", "minishogi done in", "leaving"] {
+    for event in ["worker joined", "minishogi done in", "shutting down"] {
         assert!(log.contains(event), "{event} is not in:\n{log}");
     }
 }
@@ -165,7 +165,7 @@ async fn workers_exit_at_their_limits() {
     );
     // Its own threads left out, no machine has a load below 0.
     let mut busy = house.worker("b", &["--max-load=-1", "--idle-exit", "500ms"]);
-    busy.wait_for("leaving");
+    busy.wait_for("exiting");
     assert_eq!(busy.wait(), Some(0), "{}", busy.log());
     let standing = house.json(&["workers", "--all"]);
     assert_eq!(

@@ -117,8 +117,8 @@ async fn tokens_that_were_made_before_the_database_are_adopted_once() {
     fs::write(house.path("half"), format!("t-0000e003.{}", &secret[1..])).unwrap();
     for (words, said) in [
         ("--owner lab --operator other", "with another secret"),
-        ("--owner lab --worker early", "as operator, for lab"),
-        ("--owner else --operator early", "as operator, for lab"),
+        ("--owner lab --worker early", "with the role operator and the owner lab"),
+        ("--owner else --operator early", "with the role operator and the owner lab"),
         ("--owner lab --operator half", "half: malformed API token"),
         ("--owner lab --operator none", "none: No such file"),
     ] {

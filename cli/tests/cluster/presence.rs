@@ -266,7 +266,7 @@ async fn an_operator_takes_a_hanging_worker_s_leases_back() {
     as_worker.env("KAZOE_TOKEN_FILE", house.path("b.token"));
     let as_worker = as_worker.output().unwrap();
     let said = String::from_utf8(as_worker.stderr).unwrap();
-    assert!(said.contains("this needs an operator's"), "{said}");
+    assert!(said.contains("requires the role operator"), "{said}");
     let back = house.ask(&["reclaim", &id]);
     assert!(back.starts_with(&format!("{id}\t")), "{back}");
     until(|| coordinator.log().contains("lease taken back"));

@@ -235,7 +235,7 @@ async fn a_priority_is_changed_by_an_operator_alone() {
     let refused = refused.output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
     let words = String::from_utf8(refused.stderr).unwrap();
-    assert!(words.contains("this needs an operator's"), "{words}");
+    assert!(words.contains("this call requires the role operator"), "{words}");
     assert_eq!(
         house.run(&["priority", &first, "high"]).status.code(),
         Some(2)

@@ -132,7 +132,7 @@ async fn the_operator_decides_and_purges() {
     assert_eq!(
         purged,
         format!(
-            "{id}\t{} taken back\n",
+            "{id}\t{} retracted\n",
             match lease.segments.len() - 1 {
                 1 => "1 segment".to_owned(),
                 n => format!("{n} segments"),
@@ -164,7 +164,7 @@ async fn a_worker_that_counts_otherwise_is_refused_with_both_values() {
     other.protocol = 9;
     let refused = client.join(join_request(&other)).await.unwrap_err();
     assert_eq!(refused.code(), Code::FailedPrecondition);
-    assert!(refused.message().contains("version 9"), "{refused:?}");
+    assert!(refused.message().contains("protocol version is 9"), "{refused:?}");
 
     let mut other = honest();
     let tally = other.self_tests[0].1.get_mut(&1).unwrap();
