@@ -9,10 +9,6 @@ use std::{fs, thread};
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use names::POINTS;
-
-mod names;
-
 /// How often a process that stands still looks whether it may go on.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -21,7 +17,10 @@ pub(crate) fn obey() {
     let Some(folder) = std::env::var_os("KAZOE_FAILPOINTS").map(PathBuf::from) else {
         return;
     };
-    for point in POINTS {
+    for point in kazoe_coordinator::FAILPOINTS
+        .into_iter()
+        .chain(kazoe_worker::FAILPOINTS)
+    {
         let folder = folder.clone();
         let configured = fail::cfg_callback(point, move || stand(&folder, point));
         configured.unwrap_or_else(|why| panic!("{point}: {why}"));

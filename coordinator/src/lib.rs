@@ -69,3 +69,15 @@ pub mod progress;
 pub mod wire;
 
 pub mod service;
+
+/// The names of the places at which a test stops a process. The last word says what is done there: `written`
+/// has not sent its COMMIT, `committed` has not answered.
+#[cfg(feature = "failpoints")]
+pub const FAILPOINTS: [&str; 6] = [
+    "coordinator.claim.written",
+    "coordinator.claim.committed",
+    "coordinator.deliver.written",
+    "coordinator.deliver.committed",
+    "coordinator.end.written",
+    "coordinator.end.committed",
+];

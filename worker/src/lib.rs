@@ -29,3 +29,13 @@ mod tunnel;
 pub mod backoff;
 
 pub mod remote;
+
+/// The names of the places at which a test stops a process.
+#[cfg(feature = "failpoints")]
+pub const FAILPOINTS: [&str; 5] = [
+    "worker.claimed",
+    "worker.deliver",
+    "worker.delivered",
+    "worker.end",
+    "worker.ended",
+];

@@ -4,11 +4,6 @@ use crate::house::{House, Process};
 use crate::points::Points;
 use crate::server::Server;
 
-use names::POINTS;
-
-#[path = "../../src/failpoints/names.rs"]
-mod names;
-
 /// Samples of each round: some segments, the last one cut.
 const ROUND: u64 = 100_000;
 
@@ -46,7 +41,10 @@ async fn kill_at_each_point(victim: Victim) {
     let mut worker = house.worker("a", &[]);
     let mut samples = 0;
     let mut id = String::new();
-    for point in POINTS {
+    for point in kazoe_coordinator::FAILPOINTS
+        .into_iter()
+        .chain(kazoe_worker::FAILPOINTS)
+    {
         eprintln!("{victim:?} at {point}");
         samples += ROUND;
         points.arm(point);

@@ -2,20 +2,17 @@
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use kazoe_coordinator::ledger::PostgresLedger;
+use kazoe_coordinator_testkit::postgres_server::{ADMIN, command, give, programs};
 use rustix::process::{Pid, Signal, kill_process};
 use sqlx::{Connection, PgConnection};
 use tempfile::TempDir;
 use tokio::time::Instant;
 
 use crate::cleanup::Cleanup;
-
-/// Who may do everything.
-const ADMIN: &str = "admin";
 
 /// The roles of a ledger, as an administrator makes them.
 const ROLES: &str = include_str!("../../../deploy/postgres/create_roles.sql");
@@ -49,19 +46,21 @@ impl Server {
     /// # Errors
     /// If PostgreSQL's programs are not there, or do not do it.
     pub(crate) async fn start(settings: &[String]) -> Result<Self, String> {
-        let programs = programs().ok_or(
-            "PostgreSQL's programs (initdb, postgres) are not on this machine: install them (Debian: \
-             apt-get install postgresql), or name an empty database by --database-url-file",
-        )?;
+        if programs().is_none() {
+            return Err(
+                "PostgreSQL's programs (initdb, postgres) are not on this machine: install them (Debian: \
+                 apt-get install postgresql), or name an empty database by --database-url-file"
+                    .to_owned(),
+            );
+        }
         let folder = tempfile::Builder::new()
             .prefix("kazoe-load-")
             .tempdir()
             .map_err(|error| format!("no temporary folder: {error}"))?;
-        let account = Account::to_run_as()?;
-        account.own(folder.path())?;
+        give(folder.path());
         let data = folder.path().join("data");
-        let made = account
-            .command(&programs.join("initdb"))
+        let made = command(&[], "initdb")
+            .process_group(0)
             .args(["--no-instructions", "--auth=trust", "--locale=C"])
             .args(["--encoding=UTF8", "--username", ADMIN, "--pgdata"])
             .arg(&data)
@@ -74,8 +73,13 @@ impl Server {
         let log = File::create(folder.path().join("log"))
             .map_err(|error| format!("PostgreSQL's log: {error}"))?;
         let sockets = format!("unix_socket_directories={}", folder.path().display());
-        let mut postgres = account.command(&programs.join("postgres"));
-        postgres.arg("-D").arg(&data).args(["-c", &sockets]);
+        let mut postgres = command(&[], "postgres");
+        // In a group of its own: this program ends it after Ctrl-C.
+        postgres
+            .process_group(0)
+            .arg("-D")
+            .arg(&data)
+            .args(["-c", &sockets]);
         for setting in SETTINGS
             .into_iter()
             .chain(settings.iter().map(String::as_str))
@@ -187,61 +191,4 @@ impl Drop for Server {
             std::thread::sleep(Duration::from_millis(100));
         }
     }
-}
-
-/// Whom PostgreSQL runs as: it refuses root.
-struct Account(Option<(u32, u32)>);
-
-impl Account {
-    fn to_run_as() -> Result<Self, String> {
-        if !rustix::process::geteuid().is_root() {
-            return Ok(Account(None));
-        }
-        let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
-        let found = ["postgres:", "nobody:"].iter().find_map(|name| {
-            let line = users.lines().find(|line| line.starts_with(name))?;
-            let mut ids = line.split(':').skip(2).map(str::parse::<u32>);
-            Some((ids.next()?.ok()?, ids.next()?.ok()?))
-        });
-        let ids = found.ok_or(
-            "PostgreSQL does not run as root, and there is no user `postgres` or `nobody`: run this \
-             as another user",
-        )?;
-        Ok(Account(Some(ids)))
-    }
-
-    fn own(&self, folder: &Path) -> Result<(), String> {
-        let Some((user, group)) = self.0 else {
-            return Ok(());
-        };
-        std::os::unix::fs::chown(folder, Some(user), Some(group))
-            .map_err(|error| format!("{}: {error}", folder.display()))
-    }
-
-    /// A program, in a group of its own: this program ends it after Ctrl-C.
-    fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new(program);
-        if let Some((user, group)) = self.0 {
-            command.uid(user).gid(group);
-        }
-        command.current_dir("/").process_group(0);
-        command
-    }
-}
-
-/// Where PostgreSQL's programs are, the newest: Debian keeps them out of the way, a folder for each version.
-fn programs() -> Option<PathBuf> {
-    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
-    let newest = versions
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            let version: u32 = entry.file_name().to_str()?.parse().ok()?;
-            Some((version, entry.path().join("bin")))
-        })
-        .filter(|(_, folder)| folder.join("initdb").exists())
-        .max();
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    newest
-        .map(|(_, folder)| folder)
-        .or_else(|| std::env::split_paths(&paths).find(|folder| folder.join("initdb").exists()))
 }

@@ -69,9 +69,7 @@ impl Server {
 
     async fn create(&self, keeper: u32) {
         fs::create_dir(&self.folder).unwrap();
-        if let Some((uid, gid)) = other_user() {
-            std::os::unix::fs::chown(&self.folder, Some(uid), Some(gid)).unwrap();
-        }
+        give(&self.folder);
         self.watch(keeper);
         let made = command(&[], "initdb")
             .args(["--no-sync", "--no-instructions", "--wal-segsize=1"])
@@ -285,10 +283,15 @@ fn url(sockets: &Path, role: &str, database: &str) -> String {
 
 /// A program of this path as the user that PostgreSQL runs as; a folder of ours becomes that user's.
 pub fn as_server_user(program: PathBuf, folder: &Path) -> Command {
+    give(folder);
+    command_of(&[], program)
+}
+
+/// Makes a folder that of the user that PostgreSQL runs as.
+pub fn give(folder: &Path) {
     if let Some((uid, gid)) = other_user() {
         std::os::unix::fs::chown(folder, Some(uid), Some(gid)).unwrap();
     }
-    command_of(&[], program)
 }
 
 /// In a session of its own, without waiting for its end.
@@ -296,7 +299,8 @@ const DETACHED: [&str; 2] = ["setsid", "--fork"];
 
 /// One of PostgreSQL's programs behind these words, as another user than root.
 pub fn command(launcher: &[&str], program: &str) -> Command {
-    command_of(launcher, programs().join(program))
+    let programs = programs().expect("PostgreSQL's initdb; .ci/prepare installs it");
+    command_of(launcher, programs.join(program))
 }
 
 fn command_of(launcher: &[&str], program: PathBuf) -> Command {
@@ -359,8 +363,9 @@ fn other_user() -> Option<(u32, u32)> {
     Some(ids.expect("a user `postgres` or `nobody`"))
 }
 
-/// Where PostgreSQL's programs are: Debian keeps them out of the way, one folder for each version.
-fn programs() -> PathBuf {
+/// Returns the folder of PostgreSQL's programs, the newest: Debian keeps them out of the way, one folder for each
+/// version.
+pub fn programs() -> Option<PathBuf> {
     let mut found: Vec<(u32, PathBuf)> = fs::read_dir("/usr/lib/postgresql")
         .into_iter()
         .flatten()
@@ -377,7 +382,6 @@ fn programs() -> PathBuf {
         .pop()
         .map(|(_, path)| path)
         .or_else(|| std::env::split_paths(&paths).find(|path| has_initdb(path)))
-        .expect("PostgreSQL's initdb; .ci/prepare installs it")
 }
 
 fn has_initdb(folder: &Path) -> bool {
