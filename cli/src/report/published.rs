@@ -181,6 +181,7 @@ mod tests {
             ]
         );
         static UNPUBLISHED: Variant = Variant {
+            id: "unpublished",
             published_share: None,
             ..Variant::MINISHOGI
         };

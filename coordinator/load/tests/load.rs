@@ -31,15 +31,22 @@ fn load(folder: &TempDir, arguments: &[&str]) -> Command {
     command
 }
 
+/// Returns the files in the folder, and the command lines of processes that name it.
+fn left(folder: &TempDir) -> Vec<String> {
+    let name = folder.path().display().to_string();
+    let files = fs::read_dir(folder.path()).unwrap().flatten();
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    files
+        .map(|file| file.path().display().to_string())
+        .chain(processes.filter_map(|one| fs::read_to_string(one.path().join("cmdline")).ok()))
+        .filter(|found| found.contains(&name))
+        .collect()
+}
+
 /// Nothing is left: no file, and no process that has one open there.
 fn assert_nothing_left(folder: &TempDir) {
-    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    let left = left(folder);
     assert!(left.is_empty(), "{left:?}");
-    let name = folder.path().display().to_string();
-    for process in fs::read_dir("/proc").unwrap().flatten() {
-        let words = fs::read_to_string(process.path().join("cmdline")).unwrap_or_default();
-        assert!(!words.contains(&name), "{words}");
-    }
 }
 
 fn signal(process: u32, signal: &str) {
@@ -175,7 +182,7 @@ fn what_is_killed_is_cleaned_up() {
     let (mut running, _lines) = measuring(&folder);
     signal(running.id(), "-KILL");
     running.wait().unwrap();
-    until(|| fs::read_dir(folder.path()).unwrap().next().is_none());
+    until(|| left(&folder).is_empty());
 }
 
 /// It invents tallies on an empty database alone.

@@ -69,6 +69,7 @@ fn printed_estimates_follow_from_the_published_counts() {
 #[test]
 fn a_variant_without_a_published_estimate_has_none_beside() {
     static UNPUBLISHED: Variant = Variant {
+        id: "unpublished",
         published_share: None,
         ..Variant::MINISHOGI
     };
