@@ -13,9 +13,9 @@ use kazoe_common::census::{
 use kazoe_common::game::{Bits, Rules, Side, Variant};
 use kazoe_common::population::{Candidates, Rank, Sampler};
 use num_bigint::BigUint;
-use twin::chance::{Chance, positions};
 use twin::moves::Move;
 use twin::reverse::Found;
+use twin::rng::{TestRng, positions};
 use twin::{Mailbox, Twin, ranks};
 
 /// One game on both sides.
@@ -36,15 +36,15 @@ impl<B: Bits> Pair<B> {
     }
 
     /// A position that keeps the local rules: from random play, or scattered at random.
-    fn some_position(&self, chance: &mut Chance) -> Mailbox {
-        match chance.number(4) {
+    fn some_position(&self, rng: &mut TestRng) -> Mailbox {
+        match rng.number(4) {
             0 => {
-                let plies = chance.number(200);
-                self.twin.random_play(chance, plies)
+                let plies = rng.number(200);
+                self.twin.random_play(rng, plies)
             }
-            1 => self.twin.random_placement(chance, 2),
-            2 => self.twin.random_placement(chance, 5),
-            _ => self.twin.random_placement(chance, 20),
+            1 => self.twin.random_placement(rng, 2),
+            2 => self.twin.random_placement(rng, 5),
+            _ => self.twin.random_placement(rng, 20),
         }
     }
 
@@ -173,9 +173,9 @@ impl<B: Bits> Pair<B> {
 
 fn moves_agree<B: Bits>(variant: &'static Variant, seed: u64, number: usize) {
     let pair = Pair::<B>::new(variant);
-    let mut chance = Chance::seeded(seed);
+    let mut rng = TestRng::seeded(seed);
     for _ in 0..positions(number) {
-        pair.moves_agree(&pair.some_position(&mut chance));
+        pair.moves_agree(&pair.some_position(&mut rng));
     }
 }
 
@@ -195,9 +195,9 @@ fn ranks_and_filters_agree<B: Bits>(variant: &'static Variant, seed: u64, number
     let slow = ranks::Candidates::new(pair.twin);
     let fast = Candidates::new(variant).unwrap();
     assert_eq!(fast.size(), &slow.size);
-    let mut chance = Chance::seeded(seed);
+    let mut rng = TestRng::seeded(seed);
     for _ in 0..positions(number) {
-        let rank = chance.rank(&slow.size);
+        let rank = rng.rank(&slow.size);
         let position = slow.unrank(&rank);
         assert_eq!(slow.rank(&position).as_ref(), Some(&rank));
         let unranked = fast.unrank::<B>(Rank::try_from(&rank).unwrap()).unwrap();
@@ -222,10 +222,10 @@ fn ranks_and_filters_agree_in_minishogi() {
 fn near_symmetric_positions_agree<B: Bits>(variant: &'static Variant, seed: u64, number: usize) {
     let pair = Pair::<B>::new(variant);
     let twin = pair.twin;
-    let mut chance = Chance::seeded(seed);
+    let mut rng = TestRng::seeded(seed);
     let mut greater = 0;
     for _ in 0..positions(number) {
-        let position = twin.nearly_symmetric(&mut chance);
+        let position = twin.nearly_symmetric(&mut rng);
         pair.filters_agree(&position);
         greater += usize::from(!twin.is_canonical(&position));
     }
@@ -310,11 +310,11 @@ fn sampled_verdicts_agree_in_minishogi() {
 /// Verdicts on scattered pieces, more of them in hand than uniform candidates have.
 fn scattered_verdicts_agree<B: Bits>(variant: &'static Variant, seed: u64, number: usize) {
     let pair = Pair::<B>::new(variant);
-    let mut chance = Chance::seeded(seed);
+    let mut rng = TestRng::seeded(seed);
     let mut unreachable = 0;
     for i in 0..positions(number) {
-        let hand_odds = 2 + chance.number(20);
-        let position = pair.twin.random_placement(&mut chance, hand_odds);
+        let hand_odds = 2 + rng.number(20);
+        let position = pair.twin.random_placement(&mut rng, hand_odds);
         let verdict = pair.verdicts_agree(&position, i < 20);
         unreachable += usize::from(verdict != Verdict::Reachable);
     }

@@ -10,9 +10,9 @@ use kazoe_common::census::{Arm, Funnel, Judge, Outcome, Verdict, published_searc
 use kazoe_common::game::{Rules, Variant};
 use kazoe_common::population::{Candidates, Rank};
 use num_bigint::BigUint;
-use twin::chance::{Chance, positions};
 use twin::forward::Small;
 use twin::reverse::Found;
+use twin::rng::{TestRng, positions};
 use twin::{Mailbox, Twin, ranks, tiny};
 
 /// The most candidates that are all looked at; of a larger board that many random ones.
@@ -106,15 +106,11 @@ fn verdicts_are_the_truth(id: &str, least_deep: usize) {
     assert_eq!(candidates.size(), &slow.size);
     let size = usize::try_from(&slow.size).unwrap();
     let number = positions(ALL);
-    let mut chance = Chance::seeded(size as u64);
+    let mut rng = TestRng::seeded(size as u64);
     let mut seen = Seen::default();
     let (mut looked_at, mut outcomes) = (Vec::new(), Vec::new());
     for i in 0..size.min(number) {
-        let rank = if size <= number {
-            i
-        } else {
-            chance.number(size)
-        };
+        let rank = if size <= number { i } else { rng.number(size) };
         let position = slow.unrank(&BigUint::from(rank));
         let rank = Rank::from(rank as u64);
         let fast = candidates.unrank::<u64>(rank).unwrap();

@@ -7,9 +7,9 @@ use kazoe_common::game::Variant;
 use kazoe_testkit::tables::table;
 use num_bigint::BigUint;
 use twin::Twin;
-use twin::chance::{Chance, positions};
 use twin::moves::Move;
 use twin::ranks::Candidates;
+use twin::rng::{TestRng, positions};
 
 #[test]
 fn twin_perft_of_the_initial_positions() {
@@ -141,15 +141,15 @@ fn twin_judges_shogi_as_published() {
 /// q is a predecessor of p exactly when p comes of a legal move in q; both lists name a position once.
 fn moves_and_predecessors_are_inverse(variant: &'static Variant, seed: u64, number: usize) {
     let twin = Twin::new(variant);
-    let mut chance = Chance::seeded(seed);
+    let mut rng = TestRng::seeded(seed);
     for _ in 0..positions(number) {
-        let position = match chance.number(3) {
+        let position = match rng.number(3) {
             0 => {
-                let plies = chance.number(200);
-                twin.random_play(&mut chance, plies)
+                let plies = rng.number(200);
+                twin.random_play(&mut rng, plies)
             }
-            1 => twin.random_placement(&mut chance, 2),
-            _ => twin.random_placement(&mut chance, 10),
+            1 => twin.random_placement(&mut rng, 2),
+            _ => twin.random_placement(&mut rng, 10),
         };
         let sfen = twin.format(&position);
         let before = twin.predecessors(&position);

@@ -4,8 +4,8 @@ use std::fs;
 
 use sqlx::query_scalar;
 
-use crate::house::{House, accepted, is_there, until};
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::test_cluster::{TestCluster, accepted, is_there, until};
 
 /// 47 segments of 16 blocks and a cut one.
 const RUN: [&str; 5] = ["minishogi", "--samples", "3.1M", "--segment", "16"];
@@ -17,33 +17,35 @@ const SHORT: [&str; 4] = ["--lease", "100ms", "--hold", "3s"];
 #[tokio::test]
 async fn whatever_is_killed_it_is_the_digest_of_one_process() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&SHORT);
-    let coordinator = house.coordinator();
-    assert_eq!(house.ask(&["health"]), "serving\n");
+    let cluster = TestCluster::new(&server).await.with(&SHORT);
+    let coordinator = cluster.coordinator();
+    assert_eq!(cluster.ask(&["health"]), "serving\n");
     let submit = [&["submit"], RUN.as_slice()].concat();
-    let id = house.ask(&submit).trim().to_owned();
+    let id = cluster.ask(&submit).trim().to_owned();
 
-    let mut workers: Vec<_> = ["a", "b", "c"].map(|owner| house.worker(owner, &[])).into();
+    let mut workers: Vec<_> = ["a", "b", "c"]
+        .map(|owner| cluster.worker(owner, &[]))
+        .into();
     for worker in &mut workers {
         worker.wait_for("a lease");
     }
-    until(|| accepted(&house) > 0);
+    until(|| accepted(&cluster) > 0);
     workers.remove(0).kill_9();
     coordinator.kill_9();
-    let between = house.refusal(&["campaigns"]);
+    let between = cluster.refusal(&["campaigns"]);
     assert!(between.contains("does not answer"), "{between}");
-    let coordinator = house.coordinator();
-    workers.push(house.worker("a", &[]));
+    let coordinator = cluster.coordinator();
+    workers.push(cluster.worker("a", &[]));
 
-    let watched = house.ask(&["watch", &id]);
+    let watched = cluster.ask(&["watch", &id]);
     assert!(
         watched.starts_with(&format!("{id}\tcomplete\t")),
         "{watched}"
     );
-    house.assert_counted(&id, &RUN).await;
+    cluster.assert_counted(&id, &RUN).await;
 
     // Everybody had a part in it, in many leases.
-    let mut conn = house.connection().await;
+    let mut conn = cluster.connection().await;
     let owners: i64 = query_scalar(
         "SELECT count(DISTINCT r.owner) FROM accepted a JOIN results r ON r.id = a.result",
     )
@@ -56,7 +58,7 @@ async fn whatever_is_killed_it_is_the_digest_of_one_process() {
         .await
         .unwrap();
     assert!(leases >= 10, "{leases}");
-    let joined = house.json(&["workers", "--all"]);
+    let joined = cluster.json(&["workers", "--all"]);
     assert_eq!(joined.len(), 4);
     let counted: u64 = joined
         .iter()
@@ -66,7 +68,7 @@ async fn whatever_is_killed_it_is_the_digest_of_one_process() {
     assert!(joined.iter().all(|one| one["disagreed"] == 0));
 
     // Each worker reported its CPU time; no time is estimated.
-    let report = house.json(&["report", &id]).remove(0);
+    let report = cluster.json(&["report", &id]).remove(0);
     for owner in report["owners"].as_array().unwrap() {
         assert!(owner["core_seconds"].as_u64() > Some(0), "{owner}");
         assert_eq!(owner["estimated_segments"], 0, "{owner}");
@@ -89,20 +91,20 @@ async fn whatever_is_killed_it_is_the_digest_of_one_process() {
 #[tokio::test]
 async fn a_coordinator_s_campaigns_are_read_like_a_file_s() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let _coordinator = house.coordinator();
+    let cluster = TestCluster::new(&server).await;
+    let _coordinator = cluster.coordinator();
     let run = ["minishogi", "--samples", "100k", "--segment", "4"];
     let submit = [&["submit"], run.as_slice()].concat();
-    let id = house.ask(&submit).trim().to_owned();
+    let id = cluster.ask(&submit).trim().to_owned();
     assert_eq!(id.len(), 10);
-    let again = house.json(&submit).remove(0);
+    let again = cluster.json(&submit).remove(0);
     assert_eq!(again["submission"], "existing");
-    let _worker = house.worker("a", &["--idle-exit", "1h"]);
-    let waited = house.ask(&[submit.as_slice(), &["--wait", "--json"]].concat());
+    let _worker = cluster.worker("a", &["--idle-exit", "1h"]);
+    let waited = cluster.ask(&[submit.as_slice(), &["--wait", "--json"]].concat());
     let waited: serde_json::Value = serde_json::from_str(&waited).unwrap();
     assert_eq!(
         waited["prefix"]["digest"],
-        house.digest_of_run(&run).as_str()
+        cluster.digest_of_run(&run).as_str()
     );
 
     // The same report, but for where it is kept.
@@ -113,28 +115,31 @@ async fn a_coordinator_s_campaigns_are_read_like_a_file_s() {
         });
         lines.map(|line| format!("{line}\n")).collect::<String>()
     };
-    let alone = house
+    let alone = cluster
         .command(&["report", "--db", "alone.db"])
         .output()
         .unwrap();
     assert_eq!(
-        without_place(house.ask(&["report"])),
+        without_place(cluster.ask(&["report"])),
         without_place(String::from_utf8(alone.stdout).unwrap())
     );
 
     // Exported, verified and imported elsewhere it is the same campaign.
-    let name = house.ask(&["export"]);
+    let name = cluster.ask(&["export"]);
     assert_eq!(name.trim(), format!("minishogi-{id}.ledger.tsv"));
-    assert!(is_there(&house.path(name.trim())));
-    let piped = house.ask(&["export", "--output", "-"]);
-    assert_eq!(piped, fs::read_to_string(house.path(name.trim())).unwrap());
-    let verified = house.ask(&["verify", "--share", "100%"]);
+    assert!(is_there(&cluster.path(name.trim())));
+    let piped = cluster.ask(&["export", "--output", "-"]);
+    assert_eq!(
+        piped,
+        fs::read_to_string(cluster.path(name.trim())).unwrap()
+    );
+    let verified = cluster.ask(&["verify", "--share", "100%"]);
     assert!(
         verified.contains("7 of 7 segments computed again"),
         "{verified}"
     );
     assert!(verified.contains("all equal"), "{verified}");
-    let imported = house
+    let imported = cluster
         .command(&["import", name.trim(), "--db", "alone.db", "--owner", "afar"])
         .env_remove("KAZOE_COORDINATOR")
         .output()
@@ -144,19 +149,21 @@ async fn a_coordinator_s_campaigns_are_read_like_a_file_s() {
 
     // More samples reuse what is there.
     let more = ["minishogi", "--samples", "120k", "--segment", "4"];
-    house.ask(&[&["submit"], more.as_slice(), &["--wait"]].concat());
-    house.assert_counted(&id, &more).await;
+    cluster.ask(&[&["submit"], more.as_slice(), &["--wait"]].concat());
+    cluster.assert_counted(&id, &more).await;
 }
 
 /// On lent machines workers leave by themselves.
 #[tokio::test]
 async fn workers_exit_at_their_limits() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--log-format", "json"]);
-    let coordinator = house.coordinator();
-    house.ask(&["submit", "shogi", "--samples", "5G", "--segment", "4"]);
+    let cluster = TestCluster::new(&server)
+        .await
+        .with(&["--log-format", "json"]);
+    let coordinator = cluster.coordinator();
+    cluster.ask(&["submit", "shogi", "--samples", "5G", "--segment", "4"]);
     let flags = ["--hours", "0.0003", "--nice", "5", "--max-load", "100000"];
-    let mut hours = house.worker("a", &flags);
+    let mut hours = cluster.worker("a", &flags);
     assert_eq!(hours.wait(), Some(0), "{}", hours.log());
     assert!(
         hours.log().contains("the time limit is reached"),
@@ -164,10 +171,10 @@ async fn workers_exit_at_their_limits() {
         hours.log()
     );
     // Its own threads left out, no machine has a load below 0.
-    let mut busy = house.worker("b", &["--max-load=-1", "--idle-exit", "500ms"]);
+    let mut busy = cluster.worker("b", &["--max-load=-1", "--idle-exit", "500ms"]);
     busy.wait_for("exiting");
     assert_eq!(busy.wait(), Some(0), "{}", busy.log());
-    let standing = house.json(&["workers", "--all"]);
+    let standing = cluster.json(&["workers", "--all"]);
     assert_eq!(
         standing.len(),
         1,
@@ -190,25 +197,25 @@ async fn workers_exit_at_their_limits() {
 #[tokio::test]
 async fn a_campaign_is_paused_resumed_and_cancelled() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&SHORT);
-    let _coordinator = house.coordinator();
+    let cluster = TestCluster::new(&server).await.with(&SHORT);
+    let _coordinator = cluster.coordinator();
     let run = ["minishogi", "--samples", "2M", "--segment", "8"];
-    let id = house.ask(&[&["submit"], run.as_slice()].concat());
+    let id = cluster.ask(&[&["submit"], run.as_slice()].concat());
     let id = id.trim();
-    assert_eq!(house.ask(&["pause", id]), format!("{id}\tpaused\n"));
-    let mut worker = house.worker("a", &["--idle-exit", "1s"]);
+    assert_eq!(cluster.ask(&["pause", id]), format!("{id}\tpaused\n"));
+    let mut worker = cluster.worker("a", &["--idle-exit", "1s"]);
     assert_eq!(worker.wait(), Some(0), "{}", worker.log());
-    assert_eq!(accepted(&house), 0);
-    assert_eq!(house.ask(&["cancel", id]), format!("{id}\tcancelled\n"));
+    assert_eq!(accepted(&cluster), 0);
+    assert_eq!(cluster.ask(&["cancel", id]), format!("{id}\tcancelled\n"));
     assert_eq!(
-        house.ask(&["resume", "minishogi"]),
+        cluster.ask(&["resume", "minishogi"]),
         format!("{id}\trunning\n")
     );
-    let mut once = house.worker("a", &["--once"]);
+    let mut once = cluster.worker("a", &["--once"]);
     assert_eq!(once.wait(), Some(0), "{}", once.log());
-    let after = accepted(&house);
+    let after = accepted(&cluster);
     assert!(after > 0 && after < 2_000_000, "{after}");
-    let _worker = house.worker("b", &[]);
-    house.ask(&["watch", id]);
-    house.assert_counted(id, &run).await;
+    let _worker = cluster.worker("b", &[]);
+    cluster.ask(&["watch", id]);
+    cluster.assert_counted(id, &run).await;
 }

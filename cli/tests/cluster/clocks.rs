@@ -2,14 +2,14 @@
 
 use std::process::Command;
 
-use crate::house::{House, Process};
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::test_cluster::{Process, TestCluster};
 
 const RUN: [&str; 5] = ["minishogi", "--samples", "400k", "--segment", "4"];
 
 /// Shifts the clock of processes started from now on by this number of days.
-fn set_off(house: &mut House<'_>, days: i32) {
-    let library = house.path("wrong_clock.so");
+fn set_off(cluster: &mut TestCluster<'_>, days: i32) {
+    let library = cluster.path("wrong_clock.so");
     if !library.exists() {
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cluster/wrong_clock.c");
         let compiled = Command::new("cc")
@@ -21,7 +21,7 @@ fn set_off(house: &mut House<'_>, days: i32) {
         assert!(compiled.status.success(), "{compiled:?}");
     }
     let seconds = (days * 24 * 3600).to_string();
-    house.environment = vec![
+    cluster.environment = vec![
         ("LD_PRELOAD", library.into_os_string()),
         ("CLOCK_IS_OFF", seconds.into()),
     ];
@@ -39,25 +39,25 @@ fn day(process: &Process) -> String {
 #[tokio::test]
 async fn workers_and_a_coordinator_whose_clocks_are_off_by_a_day_count_right() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let mut house = house.with(&["--hold", "2s", "--lease", "100ms", "--audit", "0%"]);
-    set_off(&mut house, -1);
-    let coordinator = house.coordinator();
-    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let cluster = TestCluster::new(&server).await;
+    let mut cluster = cluster.with(&["--hold", "2s", "--lease", "100ms", "--audit", "0%"]);
+    set_off(&mut cluster, -1);
+    let coordinator = cluster.coordinator();
+    let id = cluster.ask(&[&["submit"], RUN.as_slice()].concat());
     let id = id.trim();
-    set_off(&mut house, 1);
-    let mut early = house.worker("a", &[]);
-    set_off(&mut house, -1);
-    let mut late = house.worker("b", &[]);
+    set_off(&mut cluster, 1);
+    let mut early = cluster.worker("a", &[]);
+    set_off(&mut cluster, -1);
+    let mut late = cluster.worker("b", &[]);
     early.wait_for("a lease");
     late.wait_for("a lease");
     assert_ne!(day(&early), day(&late));
     assert_eq!(day(&late), day(&coordinator));
-    house.ask(&["watch", id]);
-    house.assert_counted(id, &RUN).await;
+    cluster.ask(&["watch", id]);
+    cluster.assert_counted(id, &RUN).await;
 
     // No lease was lost: a deadline is a matter between the worker's patience and the database's clock.
-    let mut conn = house.connection().await;
+    let mut conn = cluster.connection().await;
     let lost: i64 = sqlx::query_scalar("SELECT count(*) FROM loans WHERE closing = 'expired'")
         .fetch_one(&mut conn)
         .await

@@ -2,12 +2,12 @@
 
 use std::net::TcpListener;
 
-use crate::house::{House, until};
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::test_cluster::{TestCluster, until};
 
 /// What bash is offered for the last of these words; nothing else may be said.
-fn offered(house: &House<'_>, words: &[&str]) -> Vec<String> {
-    let ran = house
+fn offered(cluster: &TestCluster<'_>, words: &[&str]) -> Vec<String> {
+    let ran = cluster
         .command(&["--"])
         .args(words)
         .env("KAZOE_COMPLETE", "bash")
@@ -23,33 +23,33 @@ fn offered(house: &House<'_>, words: &[&str]) -> Vec<String> {
 #[tokio::test]
 async fn ids_of_campaigns_workers_and_tokens_are_offered() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let _coordinator = house.coordinator();
+    let cluster = TestCluster::new(&server).await;
+    let _coordinator = cluster.coordinator();
     let submit = ["submit", "minishogi", "--samples", "10k"];
-    let campaign = house.ask(&submit).trim().to_owned();
-    let _worker = house.worker("a", &[]);
-    until(|| !house.json(&["workers"]).is_empty());
-    let worker = house.json(&["workers"])[0]["worker"].clone();
+    let campaign = cluster.ask(&submit).trim().to_owned();
+    let _worker = cluster.worker("a", &[]);
+    until(|| !cluster.json(&["workers"]).is_empty());
+    let worker = cluster.json(&["workers"])[0]["worker"].clone();
     let worker = worker.as_str().unwrap().to_owned();
-    let tokens = house.json(&["token", "list"]);
+    let tokens = cluster.json(&["token", "list"]);
     let (lost, kept): (Vec<_>, Vec<_>) = tokens.iter().partition(|one| one["owner"] == "c");
-    house.ask(&["token", "revoke", lost[0]["token"].as_str().unwrap()]);
+    cluster.ask(&["token", "revoke", lost[0]["token"].as_str().unwrap()]);
 
     let begun = &campaign[..3];
     for command in [
         "report", "watch", "pause", "priority", "retry", "export", "purge",
     ] {
         assert_eq!(
-            offered(&house, &["kazoe", command, begun]),
+            offered(&cluster, &["kazoe", command, begun]),
             [&*campaign],
             "{command}"
         );
     }
-    assert_eq!(offered(&house, &["kazoe", "drain", "w-"]), [&*worker]);
+    assert_eq!(offered(&cluster, &["kazoe", "drain", "w-"]), [&*worker]);
     let purge = ["kazoe", "purge", &campaign, "--worker", ""];
-    assert_eq!(offered(&house, &purge), [&*worker]);
+    assert_eq!(offered(&cluster, &purge), [&*worker]);
     // What was revoked is not offered again.
-    let mut good = offered(&house, &["kazoe", "token", "revoke", "t-"]);
+    let mut good = offered(&cluster, &["kazoe", "token", "revoke", "t-"]);
     good.sort();
     let mut kept: Vec<&str> = kept
         .iter()
@@ -59,7 +59,7 @@ async fn ids_of_campaigns_workers_and_tokens_are_offered() {
     assert_eq!(good, kept);
 
     // As bash cuts what is typed, and past the environment's coordinator.
-    let (host, port) = house.listen.split_once(':').unwrap();
+    let (host, port) = cluster.listen.split_once(':').unwrap();
     let host = format!("//{host}");
     let typed = [
         "kazoe",
@@ -72,16 +72,16 @@ async fn ids_of_campaigns_workers_and_tokens_are_offered() {
         port,
         begun,
     ];
-    assert_eq!(offered(&house, &typed), [&*campaign]);
-    assert!(offered(&house, &["kazoe", "report", "--db", "none.db", begun]).is_empty());
+    assert_eq!(offered(&cluster, &typed), [&*campaign]);
+    assert!(offered(&cluster, &["kazoe", "report", "--db", "none.db", begun]).is_empty());
 }
 
 #[tokio::test]
 async fn a_silent_coordinator_offers_no_ids() {
     let server = Server::shared().await;
-    let mut house = House::new(&server).await;
+    let mut cluster = TestCluster::new(&server).await;
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    house.url = format!("http://{}", silent.local_addr().unwrap());
-    assert!(offered(&house, &["kazoe", "drain", "w-"]).is_empty());
-    assert!(offered(&house, &["kazoe", "report", "3"]).is_empty());
+    cluster.url = format!("http://{}", silent.local_addr().unwrap());
+    assert!(offered(&cluster, &["kazoe", "drain", "w-"]).is_empty());
+    assert!(offered(&cluster, &["kazoe", "report", "3"]).is_empty());
 }

@@ -6,9 +6,9 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use crate::house::{House, until};
-use crate::proxy::{self, Proxy};
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_proxy::{self, Proxy};
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::test_cluster::{TestCluster, until};
 
 /// What does not get through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +24,13 @@ enum Loss {
 struct Wire(Arc<Mutex<Option<Loss>>>);
 
 impl Wire {
-    /// Before the coordinator of a house, whose workers go by way of it from now on.
-    fn before(house: &mut House<'_>) -> Self {
+    /// Before the coordinator of a cluster, whose workers go by way of it from now on.
+    fn before(cluster: &mut TestCluster<'_>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let wire = Wire(Arc::default());
-        let (inner, address) = (wire.clone(), house.listen.clone());
+        let (inner, address) = (wire.clone(), cluster.listen.clone());
         let url = format!("http://{}", listener.local_addr().unwrap());
-        house.environment.push(("KAZOE_COORDINATOR", url.into()));
+        cluster.environment.push(("KAZOE_COORDINATOR", url.into()));
         thread::spawn(move || inner.serve(&listener, &address));
         wire
     }
@@ -127,11 +127,11 @@ fn hang_up(client: &TcpStream, server: &TcpStream) {
 #[tokio::test]
 async fn a_wire_that_is_cut_before_request_or_answer_loses_and_repeats_nothing() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let mut house = house.with(&["--hold", "2s", "--lease", "100ms"]);
-    let coordinator = house.coordinator();
-    let wire = Wire::before(&mut house);
-    let workers = [house.worker("a", &[]), house.worker("b", &[])];
+    let cluster = TestCluster::new(&server).await;
+    let mut cluster = cluster.with(&["--hold", "2s", "--lease", "100ms"]);
+    let coordinator = cluster.coordinator();
+    let wire = Wire::before(&mut cluster);
+    let workers = [cluster.worker("a", &[]), cluster.worker("b", &[])];
     let mut samples = 0;
     let mut id = String::new();
     for loss in [Loss::Request, Loss::Answer].repeat(4) {
@@ -139,15 +139,15 @@ async fn a_wire_that_is_cut_before_request_or_answer_loses_and_repeats_nothing()
         samples += 200_000;
         let text = samples.to_string();
         let submit = ["submit", "minishogi", "--segment", "4", "--samples", &text];
-        id = house.ask(&submit).trim().to_owned();
+        id = cluster.ask(&submit).trim().to_owned();
         until(|| wire.has_lost());
-        house.assert_lawful(&id).await;
-        house.ask(&["watch", &id]);
-        house.assert_lawful(&id).await;
+        cluster.assert_lawful(&id).await;
+        cluster.ask(&["watch", &id]);
+        cluster.assert_lawful(&id).await;
     }
     let samples = samples.to_string();
     let run = ["minishogi", "--segment", "4", "--samples", &samples];
-    house.assert_counted(&id, &run).await;
+    cluster.assert_counted(&id, &run).await;
     drop((coordinator, workers));
 }
 
@@ -155,36 +155,36 @@ async fn a_wire_that_is_cut_before_request_or_answer_loses_and_repeats_nothing()
 #[tokio::test]
 async fn commits_that_are_cut_lose_and_repeat_nothing() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let house = house.with(&["--hold", "2s", "--lease", "100ms"]);
-    let proxy = Proxy::before(&house.database);
-    fs::write(house.path("runtime.url"), proxy.url("kazoe_runtime")).unwrap();
-    let coordinator = house.coordinator();
-    let workers = [house.worker("a", &[]), house.worker("b", &[])];
+    let cluster = TestCluster::new(&server).await;
+    let cluster = cluster.with(&["--hold", "2s", "--lease", "100ms"]);
+    let proxy = Proxy::before(&cluster.database);
+    fs::write(cluster.path("runtime.url"), proxy.url("kazoe_runtime")).unwrap();
+    let coordinator = cluster.coordinator();
+    let workers = [cluster.worker("a", &[]), cluster.worker("b", &[])];
     let mut samples = 0;
     let mut id = String::new();
     let losses = [
-        proxy::Loss::Request,
-        proxy::Loss::Answer,
-        proxy::Loss::Sender,
+        postgres_proxy::Loss::Request,
+        postgres_proxy::Loss::Answer,
+        postgres_proxy::Loss::Sender,
     ];
     for loss in losses.repeat(3) {
         samples += 100_000;
         let text = samples.to_string();
         let submit = ["submit", "minishogi", "--segment", "4", "--samples", &text];
-        id = house.ask(&submit).trim().to_owned();
+        id = cluster.ask(&submit).trim().to_owned();
         // A few commits of a round, each of another operation.
         for _ in 0..4 {
             let before = proxy.lost();
             proxy.at_next_commit_lose(loss);
             until(|| proxy.lost() > before);
         }
-        house.assert_lawful(&id).await;
-        house.ask(&["watch", &id]);
-        house.assert_lawful(&id).await;
+        cluster.assert_lawful(&id).await;
+        cluster.ask(&["watch", &id]);
+        cluster.assert_lawful(&id).await;
     }
     let samples = samples.to_string();
     let run = ["minishogi", "--segment", "4", "--samples", &samples];
-    house.assert_counted(&id, &run).await;
+    cluster.assert_counted(&id, &run).await;
     drop((coordinator, workers));
 }

@@ -3,8 +3,8 @@
 
 use sqlx::{Executor, PgConnection};
 
-use crate::house::{House, Process, until};
-use crate::server::{Database, Server};
+use kazoe_coordinator_testkit::postgres_server::{Database, Server};
+use kazoe_coordinator_testkit::test_cluster::{Process, TestCluster, until};
 
 /// Runs one statement as PostgreSQL's administrator.
 async fn administer(database: &Database<'_>, statement: &'static str) {
@@ -20,17 +20,17 @@ async fn cut_all_but_the_oldest(admin: &mut PgConnection) {
 }
 
 /// What a coordinator on this database says when it refuses to start.
-fn refused_start(house: &House<'_>) -> String {
+fn refused_start(cluster: &TestCluster<'_>) -> String {
     let url = ["--database-url-file", "runtime.url"];
-    house.refusal(&[&["coordinator", "--listen", "127.0.0.1:0"], url.as_slice()].concat())
+    cluster.refusal(&[&["coordinator", "--listen", "127.0.0.1:0"], url.as_slice()].concat())
 }
 
-fn wait_until_serving(house: &House<'_>) {
-    until(|| house.run(&["health"]).status.success());
+fn wait_until_serving(cluster: &TestCluster<'_>) {
+    until(|| cluster.run(&["health"]).status.success());
 }
 
-fn wait_until_not_serving(house: &House<'_>) {
-    until(|| !house.run(&["health"]).status.success());
+fn wait_until_not_serving(cluster: &TestCluster<'_>) {
+    until(|| !cluster.run(&["health"]).status.success());
 }
 
 /// How often the log of a coordinator names a cause.
@@ -41,29 +41,29 @@ fn named(coordinator: &Process, cause: &str) -> usize {
 #[tokio::test]
 async fn a_coordinator_that_gets_no_connection_says_how_many_it_wants_and_has() {
     let server = Server::private().await;
-    let house = House::new(&server).await;
-    let other_program = house.connection().await;
-    let coordinator = house.coordinator();
-    wait_until_serving(&house);
-    let mut admin = house.database.admin().await;
+    let cluster = TestCluster::new(&server).await;
+    let other_program = cluster.connection().await;
+    let coordinator = cluster.coordinator();
+    wait_until_serving(&cluster);
+    let mut admin = cluster.database.admin().await;
     let limit = "ALTER ROLE kazoe_runtime CONNECTION LIMIT 1";
     admin.execute(limit).await.unwrap();
     cut_all_but_the_oldest(&mut admin).await;
 
-    wait_until_not_serving(&house);
+    wait_until_not_serving(&cluster);
     for question in ["campaigns", "workers"] {
-        let refusal = house.refusal(&[question]);
+        let refusal = cluster.refusal(&[question]);
         assert!(refusal.contains("cannot serve at present"), "{refusal}");
     }
     until(|| named(&coordinator, "0 of the 17 connections that are needed") == 1);
     assert!(coordinator.log().contains("too many connections for role"));
-    let refusal = house.refusal(&["workers"]);
+    let refusal = cluster.refusal(&["workers"]);
     assert!(refusal.contains("of the 17 connections"), "{refusal}");
 
     let limit = "ALTER ROLE kazoe_runtime CONNECTION LIMIT -1";
     admin.execute(limit).await.unwrap();
-    wait_until_serving(&house);
-    house.ask(&["workers"]);
+    wait_until_serving(&cluster);
+    cluster.ask(&["workers"]);
     let log = coordinator.log();
     assert_eq!(log.matches("the database serves again").count(), 1, "{log}");
     assert_eq!(named(&coordinator, "of the 17 connections"), 1, "{log}");
@@ -73,7 +73,7 @@ async fn a_coordinator_that_gets_no_connection_says_how_many_it_wants_and_has() 
     // At the start all connections are counted, not the first alone.
     let limit = "ALTER ROLE kazoe_runtime CONNECTION LIMIT 6";
     admin.execute(limit).await.unwrap();
-    let refusal = refused_start(&house);
+    let refusal = refused_start(&cluster);
     drop(other_program);
     assert!(refusal.contains("5 of the 17 connections"), "{refusal}");
 }
@@ -81,19 +81,19 @@ async fn a_coordinator_that_gets_no_connection_says_how_many_it_wants_and_has() 
 #[tokio::test]
 async fn a_standby_is_refused_and_serves_when_it_is_promoted() {
     let server = Server::private().await;
-    let house = House::new(&server).await;
+    let cluster = TestCluster::new(&server).await;
     server.restart(&["wal_level=replica"]).await;
-    let coordinator = house.coordinator();
-    wait_until_serving(&house);
+    let coordinator = cluster.coordinator();
+    wait_until_serving(&cluster);
     server.restart_as_standby().await;
     until(|| named(&coordinator, "is a standby") == 1);
-    wait_until_not_serving(&house);
-    let refusal = refused_start(&house);
+    wait_until_not_serving(&cluster);
+    let refusal = refused_start(&cluster);
     assert!(refusal.contains("is a standby"), "{refusal}");
 
-    administer(&house.database, "SELECT pg_promote()").await;
-    wait_until_serving(&house);
-    let submitted = house.ask(&["submit", "minishogi", "--samples", "100k"]);
+    administer(&cluster.database, "SELECT pg_promote()").await;
+    wait_until_serving(&cluster);
+    let submitted = cluster.ask(&["submit", "minishogi", "--samples", "100k"]);
     assert!(!submitted.is_empty());
     assert_eq!(named(&coordinator, "is a standby"), 1);
     assert!(coordinator.log().contains("the database serves again"));
@@ -102,9 +102,9 @@ async fn a_standby_is_refused_and_serves_when_it_is_promoted() {
 #[tokio::test]
 async fn a_database_that_became_read_only_or_forgetful_does_not_serve() {
     let server = Server::private().await;
-    let house = House::new(&server).await;
-    let coordinator = house.coordinator();
-    wait_until_serving(&house);
+    let cluster = TestCluster::new(&server).await;
+    let coordinator = cluster.coordinator();
+    wait_until_serving(&cluster);
     for (setting, value, cause) in [
         ("default_transaction_read_only", "on", "is read-only"),
         ("fsync", "off", "has fsync = off"),
@@ -112,13 +112,13 @@ async fn a_database_that_became_read_only_or_forgetful_does_not_serve() {
         let again = named(&coordinator, "the database serves again");
         server.set(setting, Some(value)).await;
         until(|| named(&coordinator, cause) == 1);
-        wait_until_not_serving(&house);
-        let refusal = refused_start(&house);
+        wait_until_not_serving(&cluster);
+        let refusal = refused_start(&cluster);
         assert!(refusal.contains(cause), "{refusal}");
-        let refusal = house.refusal(&["submit", "minishogi", "--samples", "100k"]);
+        let refusal = cluster.refusal(&["submit", "minishogi", "--samples", "100k"]);
         assert!(refusal.contains(cause), "{refusal}");
         server.set(setting, None).await;
-        wait_until_serving(&house);
+        wait_until_serving(&cluster);
         assert_eq!(named(&coordinator, "the database serves again"), again + 1);
         assert_eq!(named(&coordinator, cause), 1);
     }
@@ -127,22 +127,22 @@ async fn a_database_that_became_read_only_or_forgetful_does_not_serve() {
 #[tokio::test]
 async fn a_database_that_is_down_is_named_once_and_blames_no_caller() {
     let server = Server::private().await;
-    let house = House::new(&server)
+    let cluster = TestCluster::new(&server)
         .await
         .with(&["--max-call", "3s", "--no-tokens"]);
-    let coordinator = house.coordinator();
-    wait_until_serving(&house);
+    let coordinator = cluster.coordinator();
+    wait_until_serving(&cluster);
     server.kill_9();
     until(|| named(&coordinator, "is unreachable") == 1);
-    wait_until_not_serving(&house);
+    wait_until_not_serving(&cluster);
     for question in ["campaigns", "workers", "campaigns"] {
-        let refusal = house.refusal(&[question]);
+        let refusal = cluster.refusal(&[question]);
         assert!(refusal.contains("cannot serve at present"), "{refusal}");
         assert!(refusal.contains("is unreachable"), "{refusal}");
     }
     server.start(&[]).await;
-    wait_until_serving(&house);
-    house.ask(&["workers"]);
+    wait_until_serving(&cluster);
+    cluster.ask(&["workers"]);
     // More than one rhythm, so that the log has the counts.
     let log = coordinator.log();
     assert!(!log.contains("turned away"), "{log}");
@@ -154,10 +154,10 @@ async fn a_database_that_is_down_is_named_once_and_blames_no_caller() {
 #[tokio::test]
 async fn a_permanent_error_is_named_once_in_the_log_of_the_coordinator() {
     let server = Server::private().await;
-    let house = House::new(&server).await;
-    let coordinator = house.coordinator();
+    let cluster = TestCluster::new(&server).await;
+    let coordinator = cluster.coordinator();
     // More than is computed here.
-    house.ask(&["submit", "minishogi", "--samples", "1G"]);
+    cluster.ask(&["submit", "minishogi", "--samples", "1G"]);
     for (harm, cure, cause) in [
         (
             "ALTER TABLE workers RENAME COLUMN threads TO cores",
@@ -175,17 +175,17 @@ async fn a_permanent_error_is_named_once_in_the_log_of_the_coordinator() {
             "relation \"leases\" does not exist",
         ),
     ] {
-        administer(&house.database, harm).await;
-        let worker = house.worker("a", &[]);
+        administer(&cluster.database, harm).await;
+        let worker = cluster.worker("a", &[]);
         until(|| named(&coordinator, cause) == 1);
-        wait_until_not_serving(&house);
+        wait_until_not_serving(&cluster);
         let again = named(&coordinator, "the database serves again");
-        administer(&house.database, cure).await;
+        administer(&cluster.database, cure).await;
         drop(worker);
         // One that asks at once.
-        let worker = house.worker("a", &[]);
+        let worker = cluster.worker("a", &[]);
         until(|| named(&coordinator, "the database serves again") > again);
-        wait_until_serving(&house);
+        wait_until_serving(&cluster);
         drop(worker);
         assert_eq!(named(&coordinator, cause), 1, "{}", coordinator.log());
     }

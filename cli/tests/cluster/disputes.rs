@@ -3,15 +3,15 @@
 use kazoe_proto::outcome::DeliveryOutcome;
 use kazoe_proto::work::{Notice, Report};
 
-use crate::by_hand::{Hand, computed, tampered};
-use crate::house::House;
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::scripted_worker::{ScriptedWorker, computed, tampered};
+use kazoe_coordinator_testkit::test_cluster::TestCluster;
 
 const RUN: [&str; 5] = ["minishogi", "--samples", "100k", "--segment", "4"];
 
 /// Delivers one false tally under an owner's lease; returns its segment.
-async fn lie(house: &House<'_>, owner: &str) -> u64 {
-    let mut liar = Hand::join(house, owner).await;
+async fn lie(cluster: &TestCluster<'_>, owner: &str) -> u64 {
+    let mut liar = ScriptedWorker::join(cluster, owner).await;
     let lease = liar.claim().await.unwrap();
     let mut finished = computed(&lease);
     let lie = tampered(finished.remove(0));
@@ -28,13 +28,13 @@ async fn lie(house: &House<'_>, owner: &str) -> u64 {
 }
 
 /// Works until there is nothing for this owner.
-fn work(house: &House<'_>, owner: &str) {
-    let mut worker = house.worker(owner, &["--idle-exit", "1s"]);
+fn work(cluster: &TestCluster<'_>, owner: &str) {
+    let mut worker = cluster.worker(owner, &["--idle-exit", "1s"]);
     assert_eq!(worker.wait(), Some(0), "{}", worker.log());
 }
 
-fn disputed(house: &House<'_>) -> u64 {
-    let report = house.json(&["report"]).remove(0);
+fn disputed(cluster: &TestCluster<'_>) -> u64 {
+    let report = cluster.json(&["report"]).remove(0);
     report["segments"]["disputed"].as_u64().unwrap()
 }
 
@@ -43,32 +43,32 @@ fn disputed(house: &House<'_>) -> u64 {
 #[tokio::test]
 async fn two_owners_wait_for_the_operator() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let house = house.with(&["--audit", "100%", "--hold", "1s"]);
-    let _coordinator = house.coordinator();
-    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let cluster = TestCluster::new(&server).await;
+    let cluster = cluster.with(&["--audit", "100%", "--hold", "1s"]);
+    let _coordinator = cluster.coordinator();
+    let id = cluster.ask(&[&["submit"], RUN.as_slice()].concat());
     let id = id.trim();
-    let segment = lie(&house, "a").await;
+    let segment = lie(&cluster, "a").await;
     for owner in ["b", "a", "b"] {
-        work(&house, owner);
+        work(&cluster, owner);
     }
-    assert_eq!(disputed(&house), 1);
-    house.assert_lawful(id).await;
-    house.ask(&["resolve", id, &segment.to_string()]);
-    assert_eq!(disputed(&house), 0);
-    house.assert_counted(id, &RUN).await;
+    assert_eq!(disputed(&cluster), 1);
+    cluster.assert_lawful(id).await;
+    cluster.ask(&["resolve", id, &segment.to_string()]);
+    assert_eq!(disputed(&cluster), 0);
+    cluster.assert_counted(id, &RUN).await;
 }
 
 /// A single owner has no auditor and can only contradict itself; then the operator decides.
 #[tokio::test]
 async fn one_owner_s_contradiction_waits_for_the_operator() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let house = house.with(&["--audit", "100%", "--hold", "1s"]);
-    let _coordinator = house.coordinator();
-    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let cluster = TestCluster::new(&server).await;
+    let cluster = cluster.with(&["--audit", "100%", "--hold", "1s"]);
+    let _coordinator = cluster.coordinator();
+    let id = cluster.ask(&[&["submit"], RUN.as_slice()].concat());
     let id = id.trim();
-    let mut honest = Hand::join(&house, "a").await;
+    let mut honest = ScriptedWorker::join(&cluster, "a").await;
     let lease = honest.claim().await.unwrap();
     let finished = computed(&lease);
     let segment = finished[0].segment;
@@ -92,10 +92,10 @@ async fn one_owner_s_contradiction_waits_for_the_operator() {
         acknowledged(DeliveryOutcome::Disputed)
     );
     honest.say(&lease, &Report::Done).await.unwrap();
-    work(&house, "a");
-    assert_eq!(disputed(&house), 1);
-    house.assert_lawful(id).await;
-    house.ask(&["resolve", id, &segment.to_string()]);
-    assert_eq!(disputed(&house), 0);
-    house.assert_counted(id, &RUN).await;
+    work(&cluster, "a");
+    assert_eq!(disputed(&cluster), 1);
+    cluster.assert_lawful(id).await;
+    cluster.ask(&["resolve", id, &segment.to_string()]);
+    assert_eq!(disputed(&cluster), 0);
+    cluster.assert_counted(id, &RUN).await;
 }

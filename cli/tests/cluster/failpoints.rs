@@ -1,8 +1,8 @@
 //! Everything killed with -9 at every point before and after each write, commit and answer.
 
-use crate::house::{House, Process};
 use crate::points::Points;
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::test_cluster::{Process, TestCluster};
 
 /// Samples of each round: some segments, the last one cut.
 const ROUND: u64 = 100_000;
@@ -34,11 +34,11 @@ async fn postgresql_is_killed_at_each_point() {
 /// goes on after.
 async fn kill_at_each_point(victim: Victim) {
     let server = Server::private().await;
-    let house = House::new(&server).await;
-    let mut house = house.with(&["--hold", "1s", "--lease", "100ms"]);
-    let points = Points::of(&mut house);
-    let mut coordinator = house.coordinator();
-    let mut worker = house.worker("a", &[]);
+    let cluster = TestCluster::new(&server).await;
+    let mut cluster = cluster.with(&["--hold", "1s", "--lease", "100ms"]);
+    let points = Points::of(&mut cluster);
+    let mut coordinator = cluster.coordinator();
+    let mut worker = cluster.worker("a", &[]);
     let mut samples = 0;
     let mut id = String::new();
     for point in kazoe_coordinator::FAILPOINTS
@@ -48,34 +48,34 @@ async fn kill_at_each_point(victim: Victim) {
         eprintln!("{victim:?} at {point}");
         samples += ROUND;
         points.arm(point);
-        id = submit(&house, samples);
+        id = submit(&cluster, samples);
         points.wait_for(point);
-        let before = house.results().await;
+        let before = cluster.results().await;
         match victim {
-            Victim::Worker => worker = again(worker, || house.worker("a", &[])),
-            Victim::Coordinator => coordinator = again(coordinator, || house.coordinator()),
+            Victim::Worker => worker = again(worker, || cluster.worker("a", &[])),
+            Victim::Coordinator => coordinator = again(coordinator, || cluster.coordinator()),
             Victim::PostgreSql => {
                 server.kill_9();
                 server.start(&[]).await;
             }
         }
-        let after = house.results().await;
+        let after = cluster.results().await;
         points.let_go(point);
         // I5: whatever could have been acknowledged is still there.
         assert!(before.is_subset(&after), "{point}");
-        house.assert_lawful(&id).await;
-        house.ask(&["watch", &id]);
-        house.assert_lawful(&id).await;
+        cluster.assert_lawful(&id).await;
+        cluster.ask(&["watch", &id]);
+        cluster.assert_lawful(&id).await;
     }
     let samples = samples.to_string();
     let run = ["minishogi", "--segment", "4", "--samples", &samples];
-    house.assert_counted(&id, &run).await;
+    cluster.assert_counted(&id, &run).await;
 }
 
-fn submit(house: &House<'_>, samples: u64) -> String {
+fn submit(cluster: &TestCluster<'_>, samples: u64) -> String {
     let samples = samples.to_string();
     let submit = ["submit", "minishogi", "--segment", "4", "--samples"];
-    let id = house.ask(&[submit.as_slice(), &[&samples]].concat());
+    let id = cluster.ask(&[submit.as_slice(), &[&samples]].concat());
     id.trim().to_owned()
 }
 

@@ -1,7 +1,7 @@
 //! Single faults, each ending with a lawful ledger.
 
-use crate::house::{House, accepted, until};
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::test_cluster::{TestCluster, accepted, until};
 
 const RUN: [&str; 5] = ["minishogi", "--samples", "1M", "--segment", "8"];
 
@@ -9,20 +9,20 @@ const RUN: [&str; 5] = ["minishogi", "--samples", "1M", "--segment", "8"];
 #[tokio::test]
 async fn a_worker_that_slept_past_its_deadline_goes_on() {
     let server = Server::shared().await;
-    let house = House::new(&server)
+    let cluster = TestCluster::new(&server)
         .await
         .with(&["--hold", "1s", "--lease", "200ms"]);
-    let _coordinator = house.coordinator();
-    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
-    let mut slow = house.worker("a", &[]);
+    let _coordinator = cluster.coordinator();
+    let id = cluster.ask(&[&["submit"], RUN.as_slice()].concat());
+    let mut slow = cluster.worker("a", &[]);
     slow.wait_for("a lease");
     slow.signal("-STOP");
-    let _other = house.worker("b", &[]);
-    house.ask(&["watch"]);
+    let _other = cluster.worker("b", &[]);
+    cluster.ask(&["watch"]);
     slow.signal("-CONT");
     // What it hands in now is known already; it stays at work.
-    house.ask(&["submit", "minishogi", "--samples", "1.2M", "--wait"]);
-    house
+    cluster.ask(&["submit", "minishogi", "--samples", "1.2M", "--wait"]);
+    cluster
         .assert_counted(
             id.trim(),
             &["minishogi", "--samples", "1.2M", "--segment", "8"],
@@ -36,19 +36,19 @@ async fn a_worker_that_slept_past_its_deadline_goes_on() {
 #[tokio::test]
 async fn workers_wait_for_a_coordinator_that_is_away() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--lease", "200ms"]);
+    let cluster = TestCluster::new(&server).await.with(&["--lease", "200ms"]);
     // It is not there yet.
-    let mut worker = house.worker("a", &[]);
+    let mut worker = cluster.worker("a", &[]);
     worker.wait_for("does not answer; retrying");
-    let mut coordinator = house.coordinator();
-    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let mut coordinator = cluster.coordinator();
+    let id = cluster.ask(&[&["submit"], RUN.as_slice()].concat());
     worker.wait_for("a lease");
     coordinator.signal("-TERM");
     assert_eq!(coordinator.wait(), Some(0), "{}", coordinator.log());
     until(|| worker.log().matches("does not answer; retrying").count() == 2);
-    let _coordinator = house.coordinator();
-    house.ask(&["watch"]);
-    house.assert_counted(id.trim(), &RUN).await;
+    let _coordinator = cluster.coordinator();
+    cluster.ask(&["watch"]);
+    cluster.assert_counted(id.trim(), &RUN).await;
 
     // A worker exits within seconds also without a coordinator.
     worker.signal("-STOP");
@@ -61,14 +61,14 @@ async fn workers_wait_for_a_coordinator_that_is_away() {
 #[tokio::test]
 async fn two_coordinators_share_a_database() {
     let server = Server::shared().await;
-    let house = House::new(&server)
+    let cluster = TestCluster::new(&server)
         .await
         .with(&["--hold", "2s", "--lease", "200ms"]);
-    let second = House::beside(&house);
-    let first = house.coordinator();
+    let second = TestCluster::beside(&cluster);
+    let first = cluster.coordinator();
     let _other = second.coordinator();
-    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
-    let mut workers = [house.worker("a", &[]), second.worker("b", &[])];
+    let id = cluster.ask(&[&["submit"], RUN.as_slice()].concat());
+    let mut workers = [cluster.worker("a", &[]), second.worker("b", &[])];
     for worker in &mut workers {
         worker.wait_for("a lease");
     }

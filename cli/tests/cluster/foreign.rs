@@ -2,9 +2,9 @@
 
 use kazoe_proto::work::{Notice, Report, StopReason};
 
-use crate::by_hand::{Hand, computed};
-use crate::house::{House, Process, until};
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::scripted_worker::{ScriptedWorker, computed};
+use kazoe_coordinator_testkit::test_cluster::{Process, TestCluster, until};
 
 /// A row that another build wrote.
 struct Row {
@@ -47,8 +47,8 @@ const ROWS: [Row; 4] = [
 ];
 
 /// Enters campaigns of another build, older and more urgent than all others.
-async fn enter(house: &House<'_>) {
-    let mut conn = house.connection().await;
+async fn enter(cluster: &TestCluster<'_>) {
+    let mut conn = cluster.connection().await;
     for row in ROWS {
         sqlx::query(
             "INSERT INTO campaigns (id, canonical, variant, population, design, seed, cap, samples,
@@ -73,27 +73,27 @@ fn warnings(coordinator: &Process) -> usize {
 #[tokio::test]
 async fn a_campaign_of_another_build_is_shown_and_blocks_nothing_else() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let coordinator = house.coordinator();
-    enter(&house).await;
+    let cluster = TestCluster::new(&server).await;
+    let coordinator = cluster.coordinator();
+    enter(&cluster).await;
     let run = ["minishogi", "--samples", "100k", "--segment", "4"];
-    let id = house.ask(&[&["submit"], run.as_slice()].concat());
+    let id = cluster.ask(&[&["submit"], run.as_slice()].concat());
     let id = id.trim();
     // A lease of it, by a coordinator of that build, goes back with the rest of a revoked token's.
-    let mut worker = house.worker("a", &[]);
-    house.ask(&["watch", id]);
-    house.assert_counted(id, &run).await;
+    let mut worker = cluster.worker("a", &[]);
+    cluster.ask(&["watch", id]);
+    cluster.assert_counted(id, &run).await;
     assert_eq!(
-        house.ask(&["report", "minishogi"]),
-        house.ask(&["report", id])
+        cluster.ask(&["report", "minishogi"]),
+        cluster.ask(&["report", id])
     );
-    house.ask(&["verify", id, "--share", "10%"]);
-    house.ask(&["export", id]);
+    cluster.ask(&["verify", id, "--share", "10%"]);
+    cluster.ask(&["export", id]);
     until(|| warnings(&coordinator) == ROWS.len());
     worker.signal("-TERM");
     assert_eq!(worker.wait(), Some(0), "{}", worker.log());
 
-    let listed = house.run(&["campaigns"]);
+    let listed = cluster.run(&["campaigns"]);
     let text = String::from_utf8(listed.stdout).unwrap();
     let words = String::from_utf8(listed.stderr).unwrap();
     assert_eq!(listed.status.code(), Some(0), "{words}");
@@ -112,7 +112,7 @@ async fn a_campaign_of_another_build_is_shown_and_blocks_nothing_else() {
             "{line}"
         );
     }
-    let documents = house.json(&["campaigns"]);
+    let documents = cluster.json(&["campaigns"]);
     assert_eq!(documents[1]["design"], "weighed");
     assert_eq!(documents[1]["state"], "unknown");
     assert!(documents[1]["accepted_samples"].is_null());
@@ -125,7 +125,7 @@ async fn a_campaign_of_another_build_is_shown_and_blocks_nothing_else() {
             .iter()
             .zip(["`chushogi`", "`weighed`", "`endgames`", "`1e9`"])
         {
-            let refused = house.refusal(&[command, row.id]);
+            let refused = cluster.refusal(&[command, row.id]);
             assert!(refused.contains(odd), "{command}: {refused}");
             assert!(refused.contains("another build"), "{command}: {refused}");
             assert!(
@@ -134,31 +134,31 @@ async fn a_campaign_of_another_build_is_shown_and_blocks_nothing_else() {
             );
         }
     }
-    let refused = house.refusal(&["report", "chushogi"]);
+    let refused = cluster.refusal(&["report", "chushogi"]);
     assert!(refused.contains("another build"), "{refused}");
 
     // A coordinator that finds them when it starts says so once, and serves the rest.
     drop(coordinator);
-    let coordinator = house.coordinator();
+    let coordinator = cluster.coordinator();
     until(|| warnings(&coordinator) == 2 * ROWS.len());
     let run = ["minishogi", "--samples", "120k", "--segment", "4"];
-    let _worker = house.worker("b", &[]);
-    house.ask(&[&["submit"], run.as_slice(), &["--wait"]].concat());
-    house.assert_counted(id, &run).await;
+    let _worker = cluster.worker("b", &[]);
+    cluster.ask(&[&["submit"], run.as_slice(), &["--wait"]].concat());
+    cluster.assert_counted(id, &run).await;
     assert_eq!(warnings(&coordinator), 2 * ROWS.len());
 }
 
 #[tokio::test]
 async fn a_tally_of_an_unknown_design_hides_its_own_campaign_alone() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let coordinator = house.coordinator();
+    let cluster = TestCluster::new(&server).await;
+    let coordinator = cluster.coordinator();
     let first = ["minishogi", "--samples", "20k", "--segment", "1"];
-    let odd = house.ask(&[&["submit"], first.as_slice()].concat());
+    let odd = cluster.ask(&[&["submit"], first.as_slice()].concat());
     let odd = odd.trim();
-    let mut worker = house.worker("a", &["--idle-exit", "500ms"]);
+    let mut worker = cluster.worker("a", &["--idle-exit", "500ms"]);
     assert_eq!(worker.wait(), Some(0), "{}", worker.log());
-    let mut conn = house.connection().await;
+    let mut conn = cluster.connection().await;
     sqlx::query("INSERT INTO result_cells SELECT result, 99, 1 FROM accepted WHERE segment = 0")
         .execute(&mut conn)
         .await
@@ -173,13 +173,13 @@ async fn a_tally_of_an_unknown_design_hides_its_own_campaign_alone() {
         "--seed",
         "2",
     ];
-    let sound = house.ask(&[&["submit"], second.as_slice()].concat());
+    let sound = cluster.ask(&[&["submit"], second.as_slice()].concat());
     let sound = sound.trim();
-    let _worker = house.worker("a", &[]);
-    house.ask(&["watch", sound]);
-    house.assert_counted(sound, &second).await;
+    let _worker = cluster.worker("a", &[]);
+    cluster.ask(&["watch", sound]);
+    cluster.assert_counted(sound, &second).await;
 
-    let listed = house.run(&["campaigns", "--json"]);
+    let listed = cluster.run(&["campaigns", "--json"]);
     assert_eq!(listed.status.code(), Some(0), "{listed:?}");
     let words = String::from_utf8(listed.stderr).unwrap();
     assert!(words.contains(odd) && words.contains("cell 99"), "{words}");
@@ -191,14 +191,14 @@ async fn a_tally_of_an_unknown_design_hides_its_own_campaign_alone() {
     assert_eq!(documents[0]["state"], "unreadable");
     assert_eq!(documents[1]["state"], "complete");
     for command in ["report", "watch", "export"] {
-        let refused = house.refusal(&[command, odd]);
+        let refused = cluster.refusal(&[command, odd]);
         assert!(refused.contains("cell 99"), "{command}: {refused}");
         assert!(refused.contains("another build"), "{command}: {refused}");
     }
 
     // It may be extended, and what it lacks is computed.
     let more = ["submit", "minishogi", "--samples", "40k", "--segment", "1"];
-    house.ask(&more);
+    cluster.ask(&more);
     loop {
         let there: i64 = sqlx::query_scalar("SELECT count(*) FROM accepted WHERE campaign = $1")
             .bind(odd)
@@ -222,13 +222,13 @@ async fn a_tally_of_an_unknown_design_hides_its_own_campaign_alone() {
 #[tokio::test]
 async fn a_worker_drops_a_lease_of_a_campaign_of_another_build() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let coordinator = house.coordinator();
+    let cluster = TestCluster::new(&server).await;
+    let coordinator = cluster.coordinator();
     let run = ["minishogi", "--samples", "100k", "--segment", "4"];
-    let lost = house.ask(&[&["submit"], run.as_slice()].concat());
-    let mut hand = Hand::join(&house, "a").await;
-    let lease = hand.claim().await.unwrap();
-    let mut admin = house.database.admin().await;
+    let lost = cluster.ask(&[&["submit"], run.as_slice()].concat());
+    let mut scripted = ScriptedWorker::join(&cluster, "a").await;
+    let lease = scripted.claim().await.unwrap();
+    let mut admin = cluster.database.admin().await;
     sqlx::query("UPDATE campaigns SET design = 'weighed'")
         .execute(&mut admin)
         .await
@@ -242,16 +242,16 @@ async fn a_worker_drops_a_lease_of_a_campaign_of_another_build() {
         "--seed",
         "2",
     ];
-    let id = house.ask(&[&["submit"], run.as_slice()].concat());
+    let id = cluster.ask(&[&["submit"], run.as_slice()].concat());
     let id = id.trim();
 
     let finished = Report::Finished(computed(&lease));
-    let said = hand.say(&lease, &finished).await.unwrap();
+    let said = scripted.say(&lease, &finished).await.unwrap();
     assert_eq!(said, Some(Notice::Stop(StopReason::NotHeld)));
-    assert_eq!(hand.say(&lease, &Report::Done).await.unwrap(), None);
-    let next = hand.claim().await.unwrap();
+    assert_eq!(scripted.say(&lease, &Report::Done).await.unwrap(), None);
+    let next = scripted.claim().await.unwrap();
     assert_eq!(next.campaign.id(), id);
-    let said = hand
+    let said = scripted
         .say(&next, &Report::Finished(computed(&next)))
         .await
         .unwrap();
@@ -262,8 +262,8 @@ async fn a_worker_drops_a_lease_of_a_campaign_of_another_build() {
         coordinator.log()
     );
 
-    let _worker = house.worker("b", &[]);
-    assert_eq!(hand.say(&next, &Report::Done).await.unwrap(), None);
-    house.ask(&["watch", id]);
-    house.assert_counted(id, &run).await;
+    let _worker = cluster.worker("b", &[]);
+    assert_eq!(scripted.say(&next, &Report::Done).await.unwrap(), None);
+    cluster.ask(&["watch", id]);
+    cluster.assert_counted(id, &run).await;
 }

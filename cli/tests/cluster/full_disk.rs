@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use sqlx::{Connection, PgConnection};
 
-use crate::house::{House, until};
-use crate::mounts;
-use crate::server::{ADMIN, Server};
+use kazoe_coordinator_testkit::mounts;
+use kazoe_coordinator_testkit::postgres_server::{ADMIN, Server};
+use kazoe_coordinator_testkit::test_cluster::{TestCluster, until};
 
 /// A file system of a fixed size in the place of a folder; unmounted when dropped.
 struct Disk(PathBuf);
@@ -72,30 +72,30 @@ async fn a_full_disk_of_the_write_ahead_log_loses_nothing() {
 /// The disk of a folder of PostgreSQL's is full for a while in the middle of a campaign.
 async fn outlive_a_full(folder: &str) {
     let server = Server::private().await;
-    let house = House::new(&server).await;
-    let house = house.with(&["--hold", "2s", "--lease", "200ms"]);
+    let cluster = TestCluster::new(&server).await;
+    let cluster = cluster.with(&["--hold", "2s", "--lease", "200ms"]);
     server.kill_9();
     let disk = Disk::in_place_of(&server.data().join(folder));
     server.start(&[]).await;
-    let _coordinator = house.coordinator();
-    let _workers = [house.worker("a", &[]), house.worker("b", &[])];
+    let _coordinator = cluster.coordinator();
+    let _workers = [cluster.worker("a", &[]), cluster.worker("b", &[])];
     let mut samples = 400_000;
     let submit = |samples: u64| {
         let samples = samples.to_string();
         let submit = ["submit", "minishogi", "--segment", "4", "--samples"];
-        house.run(&[submit.as_slice(), &[&samples]].concat())
+        cluster.run(&[submit.as_slice(), &[&samples]].concat())
     };
     let submitted = submit(samples);
     assert!(submitted.status.success(), "{submitted:?}");
-    house.ask(&["watch"]);
-    let before = house.results().await;
+    cluster.ask(&["watch"]);
+    let before = cluster.results().await;
     disk.fill();
     while !server.log().contains("No space left on device") {
         samples += 100_000;
         // It may fail already.
         submit(samples);
         if folder == "pg_wal" {
-            write_much(&house).await;
+            write_much(&cluster).await;
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
@@ -108,20 +108,20 @@ async fn outlive_a_full(folder: &str) {
         }
         server.start(&[]).await;
     }
-    let after = house.results().await;
+    let after = cluster.results().await;
     assert!(before.is_subset(&after), "I5");
     until(|| submit(samples).status.success());
     let id = String::from_utf8(submit(samples).stdout).unwrap();
-    house.assert_lawful(id.trim()).await;
-    house.ask(&["watch"]);
+    cluster.assert_lawful(id.trim()).await;
+    cluster.ask(&["watch"]);
     let samples = samples.to_string();
     let run = ["minishogi", "--segment", "4", "--samples", &samples];
-    house.assert_counted(id.trim(), &run).await;
+    cluster.assert_counted(id.trim(), &run).await;
 }
 
 /// Goes through the files of the log that are there already, until PostgreSQL breaks down.
-async fn write_much(house: &House<'_>) {
-    let Ok(mut admin) = PgConnection::connect(&house.database.url(ADMIN)).await else {
+async fn write_much(cluster: &TestCluster<'_>) {
+    let Ok(mut admin) = PgConnection::connect(&cluster.database.url(ADMIN)).await else {
         return;
     };
     for _ in 0..200 {

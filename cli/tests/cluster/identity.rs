@@ -5,23 +5,23 @@ use std::fs;
 use kazoe_proto::outcome::DeliveryOutcome;
 use kazoe_proto::work::{Notice, Report, StopReason};
 
-use crate::by_hand::{Hand, computed};
-use crate::house::{House, until};
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::scripted_worker::{ScriptedWorker, computed};
+use kazoe_coordinator_testkit::test_cluster::{TestCluster, until};
 
 const SUBMIT: [&str; 6] = ["submit", "minishogi", "--samples", "2M", "--segment", "8"];
 
 #[tokio::test]
 async fn a_token_allows_what_its_role_does() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let _coordinator = house.coordinator();
-    house.mint("viewer", "viewer");
-    house.ask(&SUBMIT);
+    let cluster = TestCluster::new(&server).await;
+    let _coordinator = cluster.coordinator();
+    cluster.mint("viewer", "viewer");
+    cluster.ask(&SUBMIT);
 
     let as_owner = |owner: &str, arguments: &[&str]| {
-        let mut command = house.command(arguments);
-        command.env("KAZOE_TOKEN_FILE", house.path(&format!("{owner}.token")));
+        let mut command = cluster.command(arguments);
+        command.env("KAZOE_TOKEN_FILE", cluster.path(&format!("{owner}.token")));
         let output = command.output().unwrap();
         (
             output.status.code(),
@@ -48,7 +48,7 @@ async fn a_token_allows_what_its_role_does() {
         assert!(allowed || words.contains("this call requires"), "{words}");
     }
     // A viewer computes nothing.
-    let mut worker = house.worker("viewer", &[]);
+    let mut worker = cluster.worker("viewer", &[]);
     assert_eq!(worker.wait(), Some(1));
     assert!(
         worker.log().contains("this call requires the role worker"),
@@ -57,7 +57,7 @@ async fn a_token_allows_what_its_role_does() {
     );
 
     // No token, half a token, another secret.
-    let token = fs::read_to_string(house.path("a.token")).unwrap();
+    let token = fs::read_to_string(cluster.path("a.token")).unwrap();
     let (id, secret) = token.trim().split_once('.').unwrap();
     let turned: String = secret.chars().rev().collect();
     for (text, words) in [
@@ -65,13 +65,13 @@ async fn a_token_allows_what_its_role_does() {
         (format!("t-00000000.{secret}"), "unknown here"),
         (id.to_owned(), "malformed API token"),
     ] {
-        fs::write(house.path("wrong.token"), text).unwrap();
+        fs::write(cluster.path("wrong.token"), text).unwrap();
         let (code, said) = as_owner("wrong", &["campaigns"]);
         assert_eq!(code, Some(1));
         assert!(said.contains(words), "{said}");
         assert!(!said.contains(secret), "{said}");
     }
-    let without = house
+    let without = cluster
         .command(&["campaigns"])
         .env_remove("KAZOE_TOKEN_FILE")
         .output()
@@ -83,16 +83,16 @@ async fn a_token_allows_what_its_role_does() {
 #[tokio::test]
 async fn tokens_that_were_made_before_the_database_are_adopted_once() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let _coordinator = house.coordinator();
+    let cluster = TestCluster::new(&server).await;
+    let _coordinator = cluster.coordinator();
     let secret = "0123456789abcdef".repeat(4);
     for (name, id) in [("early", "t-0000e001"), ("look", "t-0000e002")] {
-        fs::write(house.path(name), format!("{id}.{secret}\n")).unwrap();
+        fs::write(cluster.path(name), format!("{id}.{secret}\n")).unwrap();
     }
     let adopt = |words: &str| {
         let adopt = format!("token adopt --database-url-file runtime.url {words}");
         let arguments: Vec<&str> = adopt.split(' ').collect();
-        house.run(&arguments)
+        cluster.run(&arguments)
     };
     for how in ["adopted", "known"] {
         let output = adopt("--owner lab --operator early --viewer look");
@@ -102,23 +102,29 @@ async fn tokens_that_were_made_before_the_database_are_adopted_once() {
         );
     }
     let as_early = |arguments: &[&str]| {
-        let mut command = house.command(arguments);
-        command.env("KAZOE_TOKEN_FILE", house.path("early"));
+        let mut command = cluster.command(arguments);
+        command.env("KAZOE_TOKEN_FILE", cluster.path("early"));
         command.output().unwrap()
     };
     assert!(as_early(&SUBMIT).status.success());
 
     // What is known otherwise stays as it is, and no secret is repeated.
     fs::write(
-        house.path("other"),
+        cluster.path("other"),
         format!("t-0000e001.{}", "0".repeat(64)),
     )
     .unwrap();
-    fs::write(house.path("half"), format!("t-0000e003.{}", &secret[1..])).unwrap();
+    fs::write(cluster.path("half"), format!("t-0000e003.{}", &secret[1..])).unwrap();
     for (words, said) in [
         ("--owner lab --operator other", "with another secret"),
-        ("--owner lab --worker early", "with the role operator and the owner lab"),
-        ("--owner else --operator early", "with the role operator and the owner lab"),
+        (
+            "--owner lab --worker early",
+            "with the role operator and the owner lab",
+        ),
+        (
+            "--owner else --operator early",
+            "with the role operator and the owner lab",
+        ),
         ("--owner lab --operator half", "half: malformed API token"),
         ("--owner lab --operator none", "none: No such file"),
     ] {
@@ -129,9 +135,9 @@ async fn tokens_that_were_made_before_the_database_are_adopted_once() {
         assert!(!error.contains(&secret[1..]), "{error}");
     }
     assert_eq!(adopt("--owner lab").status.code(), Some(2));
-    let tokens = house.json(&["token", "list"]);
+    let tokens = cluster.json(&["token", "list"]);
     assert!(tokens.iter().all(|token| token["token"] != "t-0000e003"));
-    house.ask(&["token", "revoke", "t-0000e001"]);
+    cluster.ask(&["token", "revoke", "t-0000e001"]);
     let revoked = String::from_utf8(adopt("--owner lab --operator early").stderr).unwrap();
     assert!(revoked.contains("was revoked"), "{revoked}");
     assert!(!as_early(&["campaigns"]).status.success());
@@ -140,27 +146,27 @@ async fn tokens_that_were_made_before_the_database_are_adopted_once() {
 #[tokio::test]
 async fn a_revoked_token_ends_its_worker_and_gives_its_segments_back() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--hold", "2s"]);
-    let _coordinator = house.coordinator();
+    let cluster = TestCluster::new(&server).await.with(&["--hold", "2s"]);
+    let _coordinator = cluster.coordinator();
     // Far more than is computed here.
-    house.ask(&["submit", "shogi", "--samples", "5G"]);
-    let mut worker = house.worker("a", &[]);
+    cluster.ask(&["submit", "shogi", "--samples", "5G"]);
+    let mut worker = cluster.worker("a", &[]);
     worker.wait_for("a lease");
-    let tokens = house.json(&["token", "list"]);
+    let tokens = cluster.json(&["token", "list"]);
     let of = |owner: &str| {
         let mut all = tokens.iter();
         let found = all.find(|token| token["owner"] == owner).unwrap();
         found["token"].as_str().unwrap().to_owned()
     };
-    house.ask(&["token", "revoke", &of("a")]);
+    cluster.ask(&["token", "revoke", &of("a")]);
     assert_eq!(worker.wait(), Some(1), "{}", worker.log());
     assert!(worker.log().contains("revoked"), "{}", worker.log());
-    let again = house.refusal(&["token", "revoke", &of("a")]);
+    let again = cluster.refusal(&["token", "revoke", &of("a")]);
     assert!(again.contains("no active token"), "{again}");
-    let states = house.json(&["token", "list"]);
+    let states = cluster.json(&["token", "list"]);
     let revoked = states.iter().filter(|token| token["state"] == "revoked");
     assert_eq!(revoked.count(), 1);
-    assert_eq!(house.json(&["workers"])[0]["leases"], 0);
+    assert_eq!(cluster.json(&["workers"])[0]["leases"], 0);
 }
 
 /// Health and reflection need no token.
@@ -170,10 +176,10 @@ async fn what_there_is_to_call_is_no_secret() {
     use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
     use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let mut coordinator = house.coordinator();
+    let cluster = TestCluster::new(&server).await;
+    let mut coordinator = cluster.coordinator();
     let link = kazoe_worker::channel::Link {
-        url: house.url.clone(),
+        url: cluster.url.clone(),
         ..Default::default()
     };
     let request = tonic_reflection::pb::v1::ServerReflectionRequest {
@@ -195,7 +201,7 @@ async fn what_there_is_to_call_is_no_secret() {
     ] {
         assert!(names.iter().any(|other| other == name), "{name}: {names:?}");
     }
-    let health = house
+    let health = cluster
         .command(&["health"])
         .env_remove("KAZOE_TOKEN_FILE")
         .output()
@@ -203,60 +209,60 @@ async fn what_there_is_to_call_is_no_secret() {
     assert_eq!(health.stdout, b"serving\n");
     coordinator.signal("-TERM");
     assert_eq!(coordinator.wait(), Some(0));
-    assert_eq!(house.run(&["health"]).status.code(), Some(1));
+    assert_eq!(cluster.run(&["health"]).status.code(), Some(1));
 }
 
 #[tokio::test]
 async fn a_drained_worker_hands_in_what_it_has_begun_and_leaves() {
     let server = Server::shared().await;
     let flags = ["--lease", "100ms"];
-    let house = House::new(&server).await.with(&flags);
-    let _coordinator = house.coordinator();
-    house.ask(&["submit", "shogi", "--samples", "5G", "--segment", "4"]);
-    let mut worker = house.worker("a", &[]);
+    let cluster = TestCluster::new(&server).await.with(&flags);
+    let _coordinator = cluster.coordinator();
+    cluster.ask(&["submit", "shogi", "--samples", "5G", "--segment", "4"]);
+    let mut worker = cluster.worker("a", &[]);
     worker.wait_for("a lease");
-    until(|| house.json(&["workers"]).len() == 1);
-    let id = house.json(&["workers"])[0]["worker"].clone();
-    house.ask(&["drain", id.as_str().unwrap()]);
+    until(|| cluster.json(&["workers"]).len() == 1);
+    let id = cluster.json(&["workers"])[0]["worker"].clone();
+    cluster.ask(&["drain", id.as_str().unwrap()]);
     assert_eq!(worker.wait(), Some(0), "{}", worker.log());
     assert!(
         worker.log().contains("drained by the coordinator"),
         "{}",
         worker.log()
     );
-    assert!(house.json(&["workers"]).is_empty(), "it left");
-    let drained = house.json(&["workers", "--all"]).remove(0);
+    assert!(cluster.json(&["workers"]).is_empty(), "it left");
+    let drained = cluster.json(&["workers", "--all"]).remove(0);
     assert_eq!(
         (&drained["state"], &drained["leases"]),
         (&"gone".into(), &0.into())
     );
 
     // Its heartbeat is answered with Stop; it delivers what it has begun and returns the rest.
-    let mut hand = Hand::join(&house, "b").await;
-    let lease = hand.claim().await.unwrap();
-    let id = hand.worker.clone();
-    house.ask(&["drain", &id]);
-    assert_eq!(house.json(&["workers"])[0]["state"], "leaving");
-    let notice = hand.say(&lease, &Report::Heartbeat).await.unwrap();
+    let mut scripted = ScriptedWorker::join(&cluster, "b").await;
+    let lease = scripted.claim().await.unwrap();
+    let id = scripted.worker.clone();
+    cluster.ask(&["drain", &id]);
+    assert_eq!(cluster.json(&["workers"])[0]["state"], "leaving");
+    let notice = scripted.say(&lease, &Report::Heartbeat).await.unwrap();
     assert_eq!(notice, Some(Notice::Stop(StopReason::Drained)));
     let begun = Report::Finished(vec![computed(&lease).remove(0)]);
     let safe = Notice::Acknowledged(vec![(lease.segments[0], DeliveryOutcome::Accepted)]);
-    assert_eq!(hand.say(&lease, &begun).await.unwrap(), Some(safe));
-    assert_eq!(hand.say(&lease, &Report::Done).await.unwrap(), None);
-    assert!(hand.claim().await.is_none());
-    let counts = house.json(&["report"]).remove(0);
+    assert_eq!(scripted.say(&lease, &begun).await.unwrap(), Some(safe));
+    assert_eq!(scripted.say(&lease, &Report::Done).await.unwrap(), None);
+    assert!(scripted.claim().await.is_none());
+    let counts = cluster.json(&["report"]).remove(0);
     assert_eq!(counts["segments"]["leased"], 0, "{counts}");
-    let unknown = house.refusal(&["drain", "w-none"]);
+    let unknown = cluster.refusal(&["drain", "w-none"]);
     assert!(unknown.contains("kazoe workers"), "{unknown}");
 }
 
 #[tokio::test]
 async fn beyond_this_machine_plaintext_requires_a_flag() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
+    let cluster = TestCluster::new(&server).await;
     let usage = |arguments: &[&str]| {
-        let url = house.path("runtime.url");
-        let output = house
+        let url = cluster.path("runtime.url");
+        let output = cluster
             .command(&["coordinator", "--database-url-file"])
             .arg(url)
             .args(arguments)
@@ -274,11 +280,11 @@ async fn beyond_this_machine_plaintext_requires_a_flag() {
 #[tokio::test]
 async fn without_tokens_callers_on_this_machine_are_operators() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--no-tokens"]);
-    let _coordinator = house.coordinator();
+    let cluster = TestCluster::new(&server).await.with(&["--no-tokens"]);
+    let _coordinator = cluster.coordinator();
     let run = ["minishogi", "--samples", "50k", "--segment", "4"];
     let tokenless = |arguments: &[&str]| {
-        let mut command = house.command(arguments);
+        let mut command = cluster.command(arguments);
         command.env_remove("KAZOE_TOKEN_FILE");
         command
     };
@@ -291,6 +297,6 @@ async fn without_tokens_callers_on_this_machine_are_operators() {
     assert!(submitted.status.success(), "{submitted:?}");
     worker.kill().unwrap();
     worker.wait().unwrap();
-    let id = house.json(&["campaigns"])[0]["campaign"].clone();
-    house.assert_counted(id.as_str().unwrap(), &run).await;
+    let id = cluster.json(&["campaigns"])[0]["campaign"].clone();
+    cluster.assert_counted(id.as_str().unwrap(), &run).await;
 }

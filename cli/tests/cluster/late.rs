@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use sqlx::query_scalar;
 
-use crate::house::{House, until};
 use crate::points::Points;
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::test_cluster::{TestCluster, until};
 
 const RUN: [&str; 5] = ["minishogi", "--samples", "200k", "--segment", "4"];
 
@@ -16,34 +16,34 @@ const RUN: [&str; 5] = ["minishogi", "--samples", "200k", "--segment", "4"];
 #[tokio::test]
 async fn what_a_stopped_worker_hands_in_late_is_compared() {
     let server = Server::shared().await;
-    let mut house = House::new(&server).await.with(&["--audit", "0%"]);
-    let points = Points::of(&mut house);
-    let _coordinator = house.coordinator();
-    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let mut cluster = TestCluster::new(&server).await.with(&["--audit", "0%"]);
+    let points = Points::of(&mut cluster);
+    let _coordinator = cluster.coordinator();
+    let id = cluster.ask(&[&["submit"], RUN.as_slice()].concat());
     points.arm("worker.deliver");
-    let mut slow = house.worker("a", &[]);
+    let mut slow = cluster.worker("a", &[]);
     points.wait_for("worker.deliver");
     slow.signal("-STOP");
     points.let_go("worker.deliver");
-    house.let_deadlines_pass().await;
-    let _other = house.worker("b", &[]);
-    house.ask(&["watch"]);
-    assert_eq!(tallies(&house, "a", "accepted").await, 0);
+    cluster.let_deadlines_pass().await;
+    let _other = cluster.worker("b", &[]);
+    cluster.ask(&["watch"]);
+    assert_eq!(tallies(&cluster, "a", "accepted").await, 0);
 
     slow.signal("-CONT");
-    while tallies(&house, "a", "audit").await == 0 {
+    while tallies(&cluster, "a", "audit").await == 0 {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    house.assert_counted(id.trim(), &RUN).await;
+    cluster.assert_counted(id.trim(), &RUN).await;
     slow.signal("-TERM");
     assert_eq!(slow.wait(), Some(0), "{}", slow.log());
-    assert_eq!(tallies(&house, "a", "accepted").await, 0);
-    house.assert_counted(id.trim(), &RUN).await;
+    assert_eq!(tallies(&cluster, "a", "accepted").await, 0);
+    cluster.assert_counted(id.trim(), &RUN).await;
 }
 
 /// How many of an owner's tallies were this.
-async fn tallies(house: &House<'_>, owner: &str, verdict: &str) -> i64 {
-    let mut conn = house.connection().await;
+async fn tallies(cluster: &TestCluster<'_>, owner: &str, verdict: &str) -> i64 {
+    let mut conn = cluster.connection().await;
     query_scalar("SELECT count(*) FROM results WHERE owner = $1 AND verdict = $2")
         .bind(owner)
         .bind(verdict)
@@ -57,23 +57,23 @@ async fn tallies(house: &House<'_>, owner: &str, verdict: &str) -> i64 {
 #[tokio::test]
 async fn a_coordinator_stopped_inside_a_transaction_holds_up_the_other_for_a_while_only() {
     let server = Server::shared().await;
-    let mut house = House::new(&server).await.with(&["--hold", "1s"]);
-    let url = house.database.url("kazoe_runtime");
+    let mut cluster = TestCluster::new(&server).await.with(&["--hold", "1s"]);
+    let url = cluster.database.url("kazoe_runtime");
     let url =
         format!("{url}&options[lock_timeout]=1s&options[idle_in_transaction_session_timeout]=4s");
-    fs::write(house.path("runtime.url"), &url).unwrap();
-    let second = House::beside(&house);
+    fs::write(cluster.path("runtime.url"), &url).unwrap();
+    let second = TestCluster::beside(&cluster);
     fs::write(second.path("runtime.url"), &url).unwrap();
-    let points = Points::of(&mut house);
-    let first = house.coordinator();
+    let points = Points::of(&mut cluster);
+    let first = cluster.coordinator();
     let other = second.coordinator();
-    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let id = cluster.ask(&[&["submit"], RUN.as_slice()].concat());
     points.arm("coordinator.deliver.written");
-    let mut early = house.worker("a", &["--once"]);
+    let mut early = cluster.worker("a", &["--once"]);
     points.wait_for("coordinator.deliver.written");
     first.signal("-STOP");
     points.let_go("coordinator.deliver.written");
-    let written = tallies(&house, "a", "accepted").await;
+    let written = tallies(&cluster, "a", "accepted").await;
     assert_eq!(written, 0, "not committed yet");
     let mut late = second.worker("b", &[]);
     // It meets the lock, and says so.
@@ -83,9 +83,9 @@ async fn a_coordinator_stopped_inside_a_transaction_holds_up_the_other_for_a_whi
 
     first.signal("-CONT");
     assert_eq!(early.wait(), Some(0), "{}", early.log());
-    until(|| house.run(&["campaigns"]).status.success());
-    assert!(tallies(&house, "a", "audit").await > 0);
-    house.assert_counted(id.trim(), &RUN).await;
+    until(|| cluster.run(&["campaigns"]).status.success());
+    assert!(tallies(&cluster, "a", "audit").await > 0);
+    cluster.assert_counted(id.trim(), &RUN).await;
     drop(other);
 }
 
@@ -93,12 +93,12 @@ async fn a_coordinator_stopped_inside_a_transaction_holds_up_the_other_for_a_whi
 #[tokio::test]
 async fn a_postgresql_that_stands_still_for_a_while_is_waited_for() {
     let server = Server::private().await;
-    let house = House::new(&server).await;
-    let house = house.with(&["--hold", "1s", "--lease", "200ms"]);
-    let _coordinator = house.coordinator();
-    let id = house.ask(&["submit", "minishogi", "--segment", "4", "--samples", "2M"]);
+    let cluster = TestCluster::new(&server).await;
+    let cluster = cluster.with(&["--hold", "1s", "--lease", "200ms"]);
+    let _coordinator = cluster.coordinator();
+    let id = cluster.ask(&["submit", "minishogi", "--segment", "4", "--samples", "2M"]);
     let id = id.trim();
-    let mut workers = ["a", "b"].map(|owner| house.worker(owner, &[]));
+    let mut workers = ["a", "b"].map(|owner| cluster.worker(owner, &[]));
     for worker in &mut workers {
         worker.wait_for("a lease");
     }
@@ -107,9 +107,9 @@ async fn a_postgresql_that_stands_still_for_a_while_is_waited_for() {
         // Longer than leases hold.
         tokio::time::sleep(Duration::from_millis(1_200)).await;
         server.signal("-CONT");
-        house.assert_lawful(id).await;
+        cluster.assert_lawful(id).await;
     }
-    house.ask(&["watch", id]);
+    cluster.ask(&["watch", id]);
     let run = ["minishogi", "--segment", "4", "--samples", "2M"];
-    house.assert_counted(id, &run).await;
+    cluster.assert_counted(id, &run).await;
 }

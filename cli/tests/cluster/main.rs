@@ -32,8 +32,3 @@ mod silent;
 mod states;
 mod tokens;
 mod trust;
-
-use kazoe_coordinator_testkit::{
-    certificates as authority, mounts, postgres_proxy as proxy, postgres_server as server,
-    scripted_worker as by_hand, test_cluster as house,
-};

@@ -9,9 +9,9 @@ use kazoe_worker::channel::Link;
 use sqlx::query_scalar;
 use tonic::Code;
 
-use crate::by_hand::{Hand, computed};
-use crate::house::{House, accepted, is_there};
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::scripted_worker::{ScriptedWorker, computed};
+use kazoe_coordinator_testkit::test_cluster::{TestCluster, accepted, is_there};
 
 /// 13 segments.
 const RUN: [&str; 5] = ["minishogi", "--samples", "200k", "--segment", "4"];
@@ -19,21 +19,21 @@ const RUN: [&str; 5] = ["minishogi", "--samples", "200k", "--segment", "4"];
 #[tokio::test]
 async fn a_part_fills_what_is_empty_and_is_compared_with_the_rest() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let _coordinator = house.coordinator();
-    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let cluster = TestCluster::new(&server).await;
+    let _coordinator = cluster.coordinator();
+    let id = cluster.ask(&[&["submit"], RUN.as_slice()].concat());
     let id = id.trim();
-    house.ask(&["export", id, "-o", "campaign.ledger.tsv"]);
+    cluster.ask(&["export", id, "-o", "campaign.ledger.tsv"]);
     let part = |segments: &str, file: &str| {
-        house.ask(&["compute", "campaign.ledger.tsv", "-s", segments, "-o", file]);
+        cluster.ask(&["compute", "campaign.ledger.tsv", "-s", segments, "-o", file]);
     };
     part("4..9", "part.ledger.tsv");
-    let done = house.json(&["import", "part.ledger.tsv"]).remove(0);
+    let done = cluster.json(&["import", "part.ledger.tsv"]).remove(0);
     assert_eq!(done["accepted"], 5);
-    assert!(!is_there(&house.path("kazoe.db")));
-    assert_eq!(accepted(&house), 5 * 4 * 4096);
+    assert!(!is_there(&cluster.path("kazoe.db")));
+    assert_eq!(accepted(&cluster), 5 * 4 * 4096);
     // The token's owner answers for it.
-    let mut conn = house.connection().await;
+    let mut conn = cluster.connection().await;
     let owners: Vec<String> = query_scalar("SELECT DISTINCT owner FROM results")
         .fetch_all(&mut conn)
         .await
@@ -41,23 +41,23 @@ async fn a_part_fills_what_is_empty_and_is_compared_with_the_rest() {
     assert_eq!(owners, ["operator"]);
 
     // Sent again it counts nothing twice; the rest is filled by workers, and compared with another part.
-    let done = house.json(&["import", "part.ledger.tsv"]).remove(0);
+    let done = cluster.json(&["import", "part.ledger.tsv"]).remove(0);
     assert_eq!(
         (&done["accepted"], &done["repeated"]),
         (&0.into(), &5.into())
     );
-    let mut worker = house.worker("a", &["--idle-exit", "3s"]);
+    let mut worker = cluster.worker("a", &["--idle-exit", "3s"]);
     assert_eq!(worker.wait(), Some(0), "{}", worker.log());
-    house.assert_counted(id, &RUN).await;
+    cluster.assert_counted(id, &RUN).await;
     part("0..", "whole.ledger.tsv");
-    let done = house.json(&["import", "whole.ledger.tsv"]).remove(0);
+    let done = cluster.json(&["import", "whole.ledger.tsv"]).remove(0);
     assert_eq!(done["accepted"], 0);
     let (audited, repeated) = (done["audited"].as_u64(), done["repeated"].as_u64());
     assert!(repeated >= Some(5) && audited >= Some(1), "{done}");
     assert_eq!(done["disputed"].as_array().unwrap().len(), 0);
 
     // A count that was moved is refused.
-    let text = fs::read_to_string(house.path("whole.ledger.tsv")).unwrap();
+    let text = fs::read_to_string(cluster.path("whole.ledger.tsv")).unwrap();
     let line = text.lines().find(|line| line.starts_with("segment\t0\t"));
     let line = line.unwrap();
     let fields: Vec<&str> = line.split('\t').collect();
@@ -69,23 +69,23 @@ async fn a_part_fills_what_is_empty_and_is_compared_with_the_rest() {
     };
     let cells = format!("{},{},{rest}", moved(first, 1), moved(second, -1));
     let text = text.replace(line, &line.replace(fields[3], &cells));
-    fs::write(house.path("wrong.ledger.tsv"), &text).unwrap();
-    let refused = house.run(&["import", "wrong.ledger.tsv"]);
+    fs::write(cluster.path("wrong.ledger.tsv"), &text).unwrap();
+    let refused = cluster.run(&["import", "wrong.ledger.tsv"]);
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(said.contains("the file states the fingerprint"), "{said}");
-    house.assert_counted(id, &RUN).await;
+    cluster.assert_counted(id, &RUN).await;
 
     // So it does in a file of a build from before fingerprints.
     let check = text.lines().find(|line| line.contains("\tkazoe-check/1 "));
     let text = text.replace(&format!("{}\n", check.unwrap()), "");
-    fs::write(house.path("wrong.ledger.tsv"), text).unwrap();
-    let wrong = house.run(&["import", "wrong.ledger.tsv"]);
+    fs::write(cluster.path("wrong.ledger.tsv"), text).unwrap();
+    let wrong = cluster.run(&["import", "wrong.ledger.tsv"]);
     assert_eq!(wrong.status.code(), Some(1), "{wrong:?}");
     let said = String::from_utf8(wrong.stderr).unwrap();
     assert!(said.contains("segment 0 differs"), "{said}");
-    house.ask(&["resolve", id, "0"]);
-    house.assert_counted(id, &RUN).await;
+    cluster.ask(&["resolve", id, "0"]);
+    cluster.assert_counted(id, &RUN).await;
 }
 
 /// A coordinator takes a file in several requests. If one of them is refused, what was taken is said to the
@@ -93,12 +93,12 @@ async fn a_part_fills_what_is_empty_and_is_compared_with_the_rest() {
 #[tokio::test]
 async fn an_import_that_stops_half_way_says_what_was_taken() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let _coordinator = house.coordinator();
-    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let cluster = TestCluster::new(&server).await;
+    let _coordinator = cluster.coordinator();
+    let id = cluster.ask(&[&["submit"], RUN.as_slice()].concat());
     let id = id.trim();
-    house.ask(&["export", id, "-o", "campaign.ledger.tsv"]);
-    house.ask(&[
+    cluster.ask(&["export", id, "-o", "campaign.ledger.tsv"]);
+    cluster.ask(&[
         "compute",
         "campaign.ledger.tsv",
         "-s",
@@ -106,7 +106,7 @@ async fn an_import_that_stops_half_way_says_what_was_taken() {
         "-o",
         "part.ledger.tsv",
     ]);
-    let text = fs::read_to_string(house.path("part.ledger.tsv")).unwrap();
+    let text = fs::read_to_string(cluster.path("part.ledger.tsv")).unwrap();
     // From segment 7 on it is of a build whose name no coordinator takes; each build is a request.
     let mut lines: Vec<String> = Vec::new();
     let mut later = false;
@@ -126,9 +126,9 @@ async fn an_import_that_stops_half_way_says_what_was_taken() {
             line.to_owned()
         });
     }
-    fs::write(house.path("odd.ledger.tsv"), lines.join("\n") + "\n").unwrap();
+    fs::write(cluster.path("odd.ledger.tsv"), lines.join("\n") + "\n").unwrap();
     for _ in 0..2 {
-        let stopped = house.run(&["import", "odd.ledger.tsv"]);
+        let stopped = cluster.run(&["import", "odd.ledger.tsv"]);
         assert_eq!(stopped.status.code(), Some(1), "{stopped:?}");
         assert!(stopped.stdout.is_empty(), "{stopped:?}");
         let said = String::from_utf8(stopped.stderr).unwrap();
@@ -136,9 +136,9 @@ async fn an_import_that_stops_half_way_says_what_was_taken() {
         let taken = "error: of 9 segments in odd.ledger.tsv, the coordinator imported the first 5 segments, up \
                      to segment 6; it did not import the other 4; it is safe to import the file again";
         assert!(said.contains(taken), "{said}");
-        assert_eq!(accepted(&house), 5 * 4 * 4096);
+        assert_eq!(accepted(&cluster), 5 * 4 * 4096);
     }
-    let done = house.json(&["import", "part.ledger.tsv"]).remove(0);
+    let done = cluster.json(&["import", "part.ledger.tsv"]).remove(0);
     assert_eq!(
         (&done["accepted"], &done["repeated"]),
         (&4.into(), &5.into())
@@ -155,28 +155,28 @@ async fn an_import_that_stops_half_way_says_what_was_taken() {
         "--db",
         "other.db",
     ];
-    house.ask(&other);
-    house.ask(&["export", "-o", "other.ledger.tsv", "--db", "other.db"]);
-    let refused = house.run(&["import", "other.ledger.tsv"]);
+    cluster.ask(&other);
+    cluster.ask(&["export", "-o", "other.ledger.tsv", "--db", "other.db"]);
+    let refused = cluster.run(&["import", "other.ledger.tsv"]);
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(
         said.ends_with("; no segment of other.ledger.tsv was imported\n"),
         "{said}"
     );
-    assert_eq!(house.json(&["report", id])[0]["wanted_samples"], 200_000);
+    assert_eq!(cluster.json(&["report", id])[0]["wanted_samples"], 200_000);
 }
 
 /// Only operators import files, and an invalid file changes nothing.
 #[tokio::test]
 async fn wrong_parts_are_refused_by_the_name_of_the_field() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let _coordinator = house.coordinator();
-    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let cluster = TestCluster::new(&server).await;
+    let _coordinator = cluster.coordinator();
+    let id = cluster.ask(&[&["submit"], RUN.as_slice()].concat());
     let id = id.trim();
-    let mut hand = Hand::join(&house, "a").await;
-    let lease = hand.claim().await.unwrap();
+    let mut scripted = ScriptedWorker::join(&cluster, "a").await;
+    let lease = scripted.claim().await.unwrap();
     let import = Import {
         campaign: id.to_owned(),
         segment_blocks: 4,
@@ -184,9 +184,9 @@ async fn wrong_parts_are_refused_by_the_name_of_the_field() {
         segments: computed(&lease),
     };
     let admin = |owner: &str| {
-        let token = fs::read_to_string(house.path(&format!("{owner}.token")));
+        let token = fs::read_to_string(cluster.path(&format!("{owner}.token")));
         let link = Link {
-            url: house.url.clone(),
+            url: cluster.url.clone(),
             token: Some(token.unwrap().trim().to_owned()),
             ..Link::default()
         };
@@ -231,7 +231,7 @@ async fn wrong_parts_are_refused_by_the_name_of_the_field() {
     let refused = operator.import(import_request(&beyond)).await.unwrap_err();
     assert_eq!(refused.code(), Code::InvalidArgument, "{refused:?}");
     assert!(refused.message().contains("segment 13"), "{refused:?}");
-    assert_eq!(accepted(&house), 0);
+    assert_eq!(accepted(&cluster), 0);
     operator.import(import_request(&import)).await.unwrap();
-    assert!(accepted(&house) > 0);
+    assert!(accepted(&cluster) > 0);
 }

@@ -3,17 +3,17 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 
-use crate::house::{House, Process, until};
+use kazoe_coordinator_testkit::test_cluster::{Process, TestCluster, until};
 
-/// The points of a house's processes, those that are started from now on.
+/// The points of a cluster's processes, those that are started from now on.
 pub(crate) struct Points(PathBuf);
 
 impl Points {
-    pub(crate) fn of(house: &mut House<'_>) -> Self {
-        let folder = house.path("failpoints");
+    pub(crate) fn of(cluster: &mut TestCluster<'_>) -> Self {
+        let folder = cluster.path("failpoints");
         fs::create_dir(&folder).unwrap();
         let variable = ("KAZOE_FAILPOINTS", folder.clone().into_os_string());
-        house.environment.push(variable);
+        cluster.environment.push(variable);
         Points(folder)
     }
 

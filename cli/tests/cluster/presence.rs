@@ -4,15 +4,17 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::house::{House, until};
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::test_cluster::{TestCluster, until};
 
 /// Far more than is computed here.
 const ENDLESS: [&str; 6] = ["submit", "minishogi", "--samples", "50G", "--segment", "4"];
 
-fn states(house: &House<'_>, arguments: &[&str]) -> Vec<(String, String)> {
+fn states(cluster: &TestCluster<'_>, arguments: &[&str]) -> Vec<(String, String)> {
     let word = |value: &Value| value.as_str().unwrap().to_owned();
-    let workers = house.json(&[&["workers"], arguments].concat()).into_iter();
+    let workers = cluster
+        .json(&[&["workers"], arguments].concat())
+        .into_iter();
     let mut states: Vec<_> = workers
         .map(|one| (word(&one["owner"]), word(&one["state"])))
         .collect();
@@ -27,19 +29,19 @@ fn state(owner: &str, state: &str) -> (String, String) {
 #[tokio::test]
 async fn workers_that_were_killed_or_left_are_listed_no_more() {
     let server = Server::shared().await;
-    let house = House::new(&server)
+    let cluster = TestCluster::new(&server)
         .await
         .with(&["--hold", "2s", "--lease", "1s"]);
-    let coordinator = house.coordinator();
-    let campaign = house.ask(&ENDLESS);
+    let coordinator = cluster.coordinator();
+    let campaign = cluster.ask(&ENDLESS);
     let campaign = campaign.trim();
-    let mut killed = house.worker("a", &["--name", "rack-1"]);
-    let mut left = house.worker("b", &["--name", "rack-2"]);
+    let mut killed = cluster.worker("a", &["--name", "rack-1"]);
+    let mut left = cluster.worker("b", &["--name", "rack-2"]);
     killed.wait_for("a lease");
     left.wait_for("a lease");
-    until(|| states(&house, &[]) == [state("a", "at work"), state("b", "at work")]);
+    until(|| states(&cluster, &[]) == [state("a", "at work"), state("b", "at work")]);
     let id = |owner: &str| {
-        let mut workers = house.json(&["workers", "--all"]).into_iter();
+        let mut workers = cluster.json(&["workers", "--all"]).into_iter();
         let one = workers.find(|one| one["owner"] == owner).unwrap();
         one["worker"].as_str().unwrap().to_owned()
     };
@@ -48,22 +50,22 @@ async fn workers_that_were_killed_or_left_are_listed_no_more() {
     // One that leaves says so.
     left.signal("-TERM");
     assert_eq!(left.wait(), Some(0), "{}", left.log());
-    assert_eq!(states(&house, &[]), [state("a", "at work")]);
-    assert_eq!(states(&house, &["--all"])[1], state("b", "gone"));
+    assert_eq!(states(&cluster, &[]), [state("a", "at work")]);
+    assert_eq!(states(&cluster, &["--all"])[1], state("b", "gone"));
     until(|| {
         let log = coordinator.log();
         let mut lines = log.lines();
         lines.any(|line| line.contains("worker left") && line.contains("rack-2"))
     });
-    let drained = house.run(&["drain", &left_id]);
+    let drained = cluster.run(&["drain", &left_id]);
     assert!(drained.status.success(), "{drained:?}");
     let said = String::from_utf8(drained.stderr).unwrap();
     assert_eq!(said, format!("{left_id} is already gone.\n"));
-    assert_eq!(states(&house, &["--all"])[1], state("b", "gone"));
+    assert_eq!(states(&cluster, &["--all"])[1], state("b", "gone"));
 
     // `watch` counts the living, though nothing else happens when the last one dies.
-    let mut watch = house.command(&["watch", campaign, "--json"]);
-    let watched = house.path("watched");
+    let mut watch = cluster.command(&["watch", campaign, "--json"]);
+    let watched = cluster.path("watched");
     watch.stdout(fs::File::create(&watched).unwrap());
     let mut watch = watch.spawn().unwrap();
     let workers = || -> Option<u64> {
@@ -78,8 +80,8 @@ async fn workers_that_were_killed_or_left_are_listed_no_more() {
     watch.wait().unwrap();
 
     // One that was killed while it had segments holds no lease once that expired, and is gone after a while.
-    until(|| states(&house, &[]).is_empty());
-    let listed = house.json(&["workers", "--all"]);
+    until(|| states(&cluster, &[]).is_empty());
+    let listed = cluster.json(&["workers", "--all"]);
     let dead = listed
         .iter()
         .find(|one| one["worker"] == killed_id.as_str())
@@ -92,7 +94,7 @@ async fn workers_that_were_killed_or_left_are_listed_no_more() {
         dead["samples_per_second"].as_u64().unwrap() > 1_000,
         "{dead}"
     );
-    let empty = house.run(&["workers"]);
+    let empty = cluster.run(&["workers"]);
     assert!(empty.stdout.is_empty(), "{empty:?}");
     let said = String::from_utf8(empty.stderr).unwrap();
     assert!(said.contains("--all"), "{said}");
@@ -101,18 +103,18 @@ async fn workers_that_were_killed_or_left_are_listed_no_more() {
 #[tokio::test]
 async fn a_worker_s_name_is_shown_beside_its_id_and_harmless() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--hold", "1h"]);
-    let coordinator = house.coordinator();
-    let campaign = house.ask(&ENDLESS);
+    let cluster = TestCluster::new(&server).await.with(&["--hold", "1h"]);
+    let coordinator = cluster.coordinator();
+    let campaign = cluster.ask(&ENDLESS);
     let evil = format!(
         "rack\t7\u{1b}[31m\u{202e}evil\u{202c}\r\nw-000000\u{200b} {}",
         "\u{6f22}".repeat(300)
     );
     let shown = format!("rack 7 [31mevil w-000000 {}", "\u{6f22}".repeat(39));
     assert_eq!(shown.chars().count(), 64);
-    let mut named = house.worker("a", &["--name", &evil]);
-    let mut twin = house.worker("b", &["--name", &evil]);
-    let mut plain = house.worker("c", &[]);
+    let mut named = cluster.worker("a", &["--name", &evil]);
+    let mut twin = cluster.worker("b", &["--name", &evil]);
+    let mut plain = cluster.worker("c", &[]);
     for worker in [&mut named, &mut twin, &mut plain] {
         worker.wait_for("a lease");
         assert!(!worker.log().contains('\u{202e}'), "{}", worker.log());
@@ -121,7 +123,7 @@ async fn a_worker_s_name_is_shown_beside_its_id_and_harmless() {
         .nodename()
         .to_string_lossy()
         .into_owned();
-    let workers = house.json(&["workers"]);
+    let workers = cluster.json(&["workers"]);
     let name = |owner: &str| {
         let one = workers.iter().find(|one| one["owner"] == owner).unwrap();
         one["name"].as_str().unwrap().to_owned()
@@ -135,7 +137,7 @@ async fn a_worker_s_name_is_shown_beside_its_id_and_harmless() {
     assert_eq!(ids.len(), 3, "two of one name are two workers");
 
     // A header, and as many cells in each line.
-    let listed = house.ask(&["workers"]);
+    let listed = cluster.ask(&["workers"]);
     let mut lines = listed
         .lines()
         .map(|line| line.split('\t').collect::<Vec<_>>());
@@ -159,8 +161,8 @@ async fn a_worker_s_name_is_shown_beside_its_id_and_harmless() {
         "{log}"
     );
     // `watch` and the report name the machines.
-    let mut watch = house.command(&["watch", campaign.trim(), "--json"]);
-    let watched = house.path("watched");
+    let mut watch = cluster.command(&["watch", campaign.trim(), "--json"]);
+    let watched = cluster.path("watched");
     watch.stdout(fs::File::create(&watched).unwrap());
     let mut watch = watch.spawn().unwrap();
     until(|| {
@@ -176,12 +178,12 @@ async fn a_worker_s_name_is_shown_beside_its_id_and_harmless() {
     watch.kill().unwrap();
     watch.wait().unwrap();
     until(|| {
-        let report = house.json(&["report"]).remove(0);
+        let report = cluster.json(&["report"]).remove(0);
         let workers = report["workers"].as_array().unwrap().iter();
         workers.filter(|one| one["name"] == shown.as_str()).count() == 2
     });
     for form in ["text", "md"] {
-        let report = house.ask(&["report", "--format", form]);
+        let report = cluster.ask(&["report", "--format", form]);
         assert!(report.contains(&shown), "{report}");
     }
 }
@@ -189,11 +191,11 @@ async fn a_worker_s_name_is_shown_beside_its_id_and_harmless() {
 #[tokio::test]
 async fn two_spellings_of_an_owner_are_one_owner() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--audit", "100%"]);
-    let _coordinator = house.coordinator();
+    let cluster = TestCluster::new(&server).await.with(&["--audit", "100%"]);
+    let _coordinator = cluster.coordinator();
     let create = |owner: &str| {
         let create = ["token", "create", "--owner", owner, "--role", "worker"];
-        house.run(&create)
+        cluster.run(&create)
     };
     for spelling in [
         "Tanaka Lab",
@@ -216,27 +218,27 @@ async fn two_spellings_of_an_owner_are_one_owner() {
         let said = String::from_utf8(create(wrong).stderr).unwrap();
         assert!(said.contains(why), "{wrong:?}: {said}");
     }
-    let tokens = house.json(&["token", "list"]);
+    let tokens = cluster.json(&["token", "list"]);
     let labs = tokens.iter().filter(|token| token["owner"] == "Tanaka Lab");
     assert_eq!(labs.count(), 4);
 
     // One does it all; the other spelling has nothing to audit.
     let first = create("e\u{301}quipe").stdout;
     let second = create("\u{e9}quipe").stdout;
-    fs::write(house.path("first.token"), first).unwrap();
-    fs::write(house.path("second.token"), second).unwrap();
-    house.ask(&["submit", "minishogi", "--samples", "50k", "--segment", "4"]);
+    fs::write(cluster.path("first.token"), first).unwrap();
+    fs::write(cluster.path("second.token"), second).unwrap();
+    cluster.ask(&["submit", "minishogi", "--samples", "50k", "--segment", "4"]);
     for owner in ["first", "second"] {
-        let mut worker = house.worker(owner, &["--idle-exit", "1s"]);
+        let mut worker = cluster.worker(owner, &["--idle-exit", "1s"]);
         assert_eq!(worker.wait(), Some(0), "{}", worker.log());
     }
-    let report = house.json(&["report"]).remove(0);
+    let report = cluster.json(&["report"]).remove(0);
     assert_eq!(report["complete"], true);
     let owners = report["owners"].as_array().unwrap();
     assert_eq!((owners.len(), &owners[0]["audited"]), (1, &0.into()));
-    let mut worker = house.worker("a", &["--idle-exit", "1s"]);
+    let mut worker = cluster.worker("a", &["--idle-exit", "1s"]);
     assert_eq!(worker.wait(), Some(0), "{}", worker.log());
-    let report = house.json(&["report"]).remove(0);
+    let report = cluster.json(&["report"]).remove(0);
     let audited = report["owners"].as_array().unwrap().iter();
     let audited = audited.map(|one| one["audited"].as_u64().unwrap());
     assert_eq!(audited.sum::<u64>(), 4);
@@ -245,35 +247,35 @@ async fn two_spellings_of_an_owner_are_one_owner() {
 #[tokio::test]
 async fn an_operator_takes_a_hanging_worker_s_leases_back() {
     let server = Server::shared().await;
-    let house = House::new(&server)
+    let cluster = TestCluster::new(&server)
         .await
         .with(&["--hold", "1h", "--audit", "0%"]);
-    let coordinator = house.coordinator();
+    let coordinator = cluster.coordinator();
     let run = ["minishogi", "--samples", "200k", "--segment", "4"];
-    let campaign = house.ask(&[&["submit"], run.as_slice()].concat());
-    let mut hanging = house.worker("a", &[]);
+    let campaign = cluster.ask(&[&["submit"], run.as_slice()].concat());
+    let mut hanging = cluster.worker("a", &[]);
     hanging.wait_for("a lease");
     hanging.signal("-STOP");
-    let id = house.json(&["workers"])[0]["worker"]
+    let id = cluster.json(&["workers"])[0]["worker"]
         .as_str()
         .unwrap()
         .to_owned();
-    let refused = house.refusal(&["reclaim", "w-none"]);
+    let refused = cluster.refusal(&["reclaim", "w-none"]);
     assert!(refused.contains("kazoe workers --all"), "{refused}");
-    let refused = house.refusal(&["reclaim", "99999"]);
+    let refused = cluster.refusal(&["reclaim", "99999"]);
     assert!(refused.contains("no lease 99999"), "{refused}");
-    let mut as_worker = house.command(&["reclaim", &id]);
-    as_worker.env("KAZOE_TOKEN_FILE", house.path("b.token"));
+    let mut as_worker = cluster.command(&["reclaim", &id]);
+    as_worker.env("KAZOE_TOKEN_FILE", cluster.path("b.token"));
     let as_worker = as_worker.output().unwrap();
     let said = String::from_utf8(as_worker.stderr).unwrap();
     assert!(said.contains("requires the role operator"), "{said}");
-    let back = house.ask(&["reclaim", &id]);
+    let back = cluster.ask(&["reclaim", &id]);
     assert!(back.starts_with(&format!("{id}\t")), "{back}");
     until(|| coordinator.log().contains("lease taken back"));
-    let refused = house.refusal(&["reclaim", &id]);
+    let refused = cluster.refusal(&["reclaim", &id]);
     assert!(refused.contains("holds no lease"), "{refused}");
-    let mut worker = house.worker("b", &["--idle-exit", "1s"]);
+    let mut worker = cluster.worker("b", &["--idle-exit", "1s"]);
     assert_eq!(worker.wait(), Some(0), "{}", worker.log());
     hanging.signal("-CONT");
-    house.assert_counted(campaign.trim(), &run).await;
+    cluster.assert_counted(campaign.trim(), &run).await;
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use crate::authority::Authority;
-use crate::house::{House, until};
-use crate::server::Server;
+use kazoe_coordinator_testkit::certificates::Authority;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::test_cluster::{TestCluster, until};
 
 /// A name that no resolver knows.
 const NAME: &str = "kazoe.invalid";
@@ -36,11 +36,11 @@ struct Proxy {
 }
 
 impl Proxy {
-    fn before(house: &House<'_>, manner: Manner) -> Self {
+    fn before(cluster: &TestCluster<'_>, manner: Manner) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let tunnels = Arc::new(AtomicU32::new(0));
-        let (count, coordinator) = (Arc::clone(&tunnels), house.listen.clone());
+        let (count, coordinator) = (Arc::clone(&tunnels), cluster.listen.clone());
         thread::spawn(move || {
             for client in listener.incoming() {
                 let (count, coordinator) = (Arc::clone(&count), coordinator.clone());
@@ -111,37 +111,37 @@ fn pass(mut from: TcpStream, mut to: TcpStream) {
 
 const RUN: [&str; 5] = ["minishogi", "--samples", "100k", "--segment", "4"];
 
-/// A house whose coordinator speaks TLS under a name that only a proxy knows.
-async fn house(server: &Server) -> House<'_> {
+/// A cluster whose coordinator speaks TLS under a name that only a proxy knows.
+async fn cluster(server: &Server) -> TestCluster<'_> {
     let tls = ["--tls-cert", "ours.cert", "--tls-key", "ours.key"];
-    let mut house = House::new(server).await.with(&tls);
-    Authority::generate().write(&house, "ours", NAME);
-    house.url = house
+    let mut cluster = TestCluster::new(server).await.with(&tls);
+    Authority::generate().write(&cluster, "ours", NAME);
+    cluster.url = cluster
         .listen
         .replace("127.0.0.1", &format!("https://{NAME}"));
-    house
+    cluster
 }
 
 #[tokio::test]
 async fn a_worker_uses_a_proxy_and_keeps_its_password_secret() {
     let server = Server::shared().await;
-    let mut house = house(&server).await;
-    let _coordinator = house.coordinator();
-    let proxy = Proxy::before(&house, Manner::Credentials);
+    let mut cluster = cluster(&server).await;
+    let _coordinator = cluster.coordinator();
+    let proxy = Proxy::before(&cluster, Manner::Credentials);
     let given = proxy.with_credentials("me:hush");
     let flags = ["--ca-file", "ours.ca"];
     let typed = [flags[0], flags[1], "--proxy", &given];
     let submit = [&["submit"], RUN.as_slice(), &typed].concat();
-    let id = house.ask(&submit);
-    house
+    let id = cluster.ask(&submit);
+    cluster
         .environment
         .push(("KAZOE_PROXY", given.clone().into()));
     let before = proxy.tunnels.load(Ordering::Relaxed);
-    let mut worker = house.worker("a", &[&flags[..], &["--log-level", "debug"]].concat());
-    let line = house.ask(&[&["watch"], &typed[..]].concat());
-    let digest = house.digest_of_run(&RUN);
+    let mut worker = cluster.worker("a", &[&flags[..], &["--log-level", "debug"]].concat());
+    let line = cluster.ask(&[&["watch"], &typed[..]].concat());
+    let digest = cluster.digest_of_run(&RUN);
     assert!(line.trim().ends_with(&digest), "{line}");
-    house.assert_lawful(id.trim()).await;
+    cluster.assert_lawful(id.trim()).await;
     // One of the worker, one of who watched.
     assert_eq!(proxy.tunnels.load(Ordering::Relaxed), before + 2);
     worker.signal("-TERM");
@@ -153,11 +153,11 @@ async fn a_worker_uses_a_proxy_and_keeps_its_password_secret() {
 #[tokio::test]
 async fn the_environments_proxy_is_for_tls_and_has_exceptions() {
     let server = Server::shared().await;
-    let house = house(&server).await;
-    let _coordinator = house.coordinator();
-    let proxy = Proxy::before(&house, Manner::Open);
+    let cluster = cluster(&server).await;
+    let _coordinator = cluster.coordinator();
+    let proxy = Proxy::before(&cluster, Manner::Open);
     let health = |variables: &[(&str, &str)]| {
-        let mut health = house.command(&["health", "--ca-file", "ours.ca"]);
+        let mut health = cluster.command(&["health", "--ca-file", "ours.ca"]);
         let output = health.envs(variables.iter().copied()).output().unwrap();
         output.status.code()
     };
@@ -173,21 +173,21 @@ async fn the_environments_proxy_is_for_tls_and_has_exceptions() {
 #[tokio::test]
 async fn without_tls_a_proxy_is_used_that_was_named() {
     let server = Server::shared().await;
-    let mut house = House::new(&server).await;
-    house.url = house.url.replace("127.0.0.1", NAME);
-    let _coordinator = house.coordinator();
-    let proxy = Proxy::before(&house, Manner::Open);
-    house.ask(&["health", "--proxy", &proxy.url]);
+    let mut cluster = TestCluster::new(&server).await;
+    cluster.url = cluster.url.replace("127.0.0.1", NAME);
+    let _coordinator = cluster.coordinator();
+    let proxy = Proxy::before(&cluster, Manner::Open);
+    cluster.ask(&["health", "--proxy", &proxy.url]);
     assert_eq!(proxy.tunnels.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]
 async fn errors_name_what_is_wrong_with_a_proxy() {
     let server = Server::shared().await;
-    let house = house(&server).await;
-    let _coordinator = house.coordinator();
-    let strict = Proxy::before(&house, Manner::Credentials);
-    let forbidding = Proxy::before(&house, Manner::Forbidden);
+    let cluster = cluster(&server).await;
+    let _coordinator = cluster.coordinator();
+    let strict = Proxy::before(&cluster, Manner::Credentials);
+    let forbidding = Proxy::before(&cluster, Manner::Forbidden);
     let gone = {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://me:hush@{}", listener.local_addr().unwrap())
@@ -204,15 +204,15 @@ async fn errors_name_what_is_wrong_with_a_proxy() {
         ),
         (gone, "is unreachable: "),
     ] {
-        let refusal = house.refusal(&["health", "--ca-file", "ours.ca", "--proxy", &proxy]);
+        let refusal = cluster.refusal(&["health", "--ca-file", "ours.ca", "--proxy", &proxy]);
         let place = proxy.rsplit(['@', '/']).next().unwrap();
         let given = format!("the proxy http://{place} {given}");
         assert!(refusal.contains(&given), "{given}: {refusal}");
         assert!(!refusal.contains("hush"), "{refusal}");
     }
-    let silent = Proxy::before(&house, Manner::Silent);
+    let silent = Proxy::before(&cluster, Manner::Silent);
     let flags = ["--ca-file", "ours.ca", "--silence", "3s", "--proxy"];
-    let mut worker = house.worker("a", &[&flags[..], &[&silent.url]].concat());
+    let mut worker = cluster.worker("a", &[&flags[..], &[&silent.url]].concat());
     let given = format!("the proxy {} did not answer within 1s", silent.url);
     until(|| {
         assert!(!worker.has_ended(), "{}", worker.log());

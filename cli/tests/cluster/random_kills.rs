@@ -6,8 +6,8 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use crate::house::{House, Process, accepted, until};
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::test_cluster::{Process, TestCluster, accepted, until};
 
 /// How many kills, unless the environment says otherwise.
 const KILLS: u64 = 30;
@@ -33,7 +33,7 @@ impl Draws {
 }
 
 /// Asks for more samples, until a coordinator answers.
-fn submit(house: &House<'_>, samples: u64) {
+fn submit(cluster: &TestCluster<'_>, samples: u64) {
     let samples = samples.to_string();
     let arguments = [
         "submit",
@@ -43,23 +43,23 @@ fn submit(house: &House<'_>, samples: u64) {
         "--samples",
         &samples,
     ];
-    until(|| house.run(&arguments).status.success());
+    until(|| cluster.run(&arguments).status.success());
 }
 
 /// Waits until all is counted. What workers were killed over four times in a row, which is seldom chance,
 /// was set aside, and is tried again.
-async fn finish(house: &House<'_>) {
+async fn finish(cluster: &TestCluster<'_>) {
     loop {
-        let mut conn = house.connection().await;
+        let mut conn = cluster.connection().await;
         let aside: Vec<i64> = sqlx::query_scalar("SELECT segment FROM set_aside")
             .fetch_all(&mut conn)
             .await
             .unwrap();
         for segment in aside {
             eprintln!("set aside: {segment}");
-            house.ask(&["retry", "minishogi", &segment.to_string()]);
+            cluster.ask(&["retry", "minishogi", &segment.to_string()]);
         }
-        if house.json(&["report"])[0]["complete"] == true {
+        if cluster.json(&["report"])[0]["complete"] == true {
             return;
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -73,19 +73,19 @@ async fn random_kills_change_nothing() {
     eprintln!("KAZOE_SEED={seed} KAZOE_KILLS={kills}");
     let mut draws = Draws(seed);
     let server = Server::private().await;
-    let house = House::new(&server).await;
-    let house = house.with(&["--hold", "2s", "--lease", "200ms"]);
-    let mut coordinator = Some(house.coordinator());
+    let cluster = TestCluster::new(&server).await;
+    let cluster = cluster.with(&["--hold", "2s", "--lease", "200ms"]);
+    let mut coordinator = Some(cluster.coordinator());
     let owners = ["a", "b", "c"];
-    let mut workers: Vec<Process> = owners.map(|owner| house.worker(owner, &[])).into();
+    let mut workers: Vec<Process> = owners.map(|owner| cluster.worker(owner, &[])).into();
     let mut samples = 0;
     for kill in 0..kills {
         samples += ROUND;
-        submit(&house, samples);
+        submit(&cluster, samples);
         let pause = draws.below(1_000);
         tokio::time::sleep(Duration::from_millis(pause)).await;
         let victim = draws.below(8);
-        let before = house.results().await;
+        let before = cluster.results().await;
         eprintln!("kill {kill}: victim {victim} after {pause} ms");
         match victim {
             0 => {
@@ -94,20 +94,20 @@ async fn random_kills_change_nothing() {
             }
             1 | 2 => {
                 coordinator.take().unwrap().kill_9();
-                coordinator = Some(house.coordinator());
+                coordinator = Some(cluster.coordinator());
             }
             _ => {
                 let number = usize::try_from(draws.below(3)).unwrap();
                 workers.remove(number).kill_9();
-                workers.insert(number, house.worker(owners[number], &[]));
+                workers.insert(number, cluster.worker(owners[number], &[]));
             }
         }
-        assert!(before.is_subset(&house.results().await), "I5");
+        assert!(before.is_subset(&cluster.results().await), "I5");
     }
-    finish(&house).await;
-    assert_eq!(accepted(&house), samples);
+    finish(&cluster).await;
+    assert_eq!(accepted(&cluster), samples);
     let samples = samples.to_string();
     let run = ["minishogi", "--segment", "4", "--samples", &samples];
-    let id = house.json(&["campaigns"])[0]["campaign"].clone();
-    house.assert_counted(id.as_str().unwrap(), &run).await;
+    let id = cluster.json(&["campaigns"])[0]["campaign"].clone();
+    cluster.assert_counted(id.as_str().unwrap(), &run).await;
 }

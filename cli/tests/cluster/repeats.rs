@@ -8,9 +8,9 @@ use kazoe_proto::work::{Lease, Notice, Report};
 use sqlx::query_scalar;
 use tokio::sync::Barrier;
 
-use crate::by_hand::{Hand, client, computed};
-use crate::house::House;
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::scripted_worker::{ScriptedWorker, client, computed};
+use kazoe_coordinator_testkit::test_cluster::TestCluster;
 
 /// One segment.
 const ONE: [&str; 5] = ["minishogi", "--samples", "16384", "--segment", "4"];
@@ -24,20 +24,20 @@ const TIMES: usize = 100;
 #[tokio::test]
 async fn one_tally_sent_a_hundred_times_at_once_counts_once() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let second = House::beside(&house);
-    let _coordinators = (house.coordinator(), second.coordinator());
-    let id = house.ask(&[&["submit"], ONE.as_slice()].concat());
-    let mut hand = Hand::join(&house, "a").await;
+    let cluster = TestCluster::new(&server).await;
+    let second = TestCluster::beside(&cluster);
+    let _coordinators = (cluster.coordinator(), second.coordinator());
+    let id = cluster.ask(&[&["submit"], ONE.as_slice()].concat());
+    let mut scripted = ScriptedWorker::join(&cluster, "a").await;
     let mut leases = Vec::new();
     for _ in 0..TIMES {
-        let lease = hand.claim().await.unwrap();
+        let lease = scripted.claim().await.unwrap();
         assert_eq!(lease.segments, [0]);
         leases.push(lease);
-        house.let_deadlines_pass().await;
+        cluster.let_deadlines_pass().await;
     }
     let finished = computed(&leases[0]);
-    let verdicts = send_at_once([&house, &second], &hand, &leases, &finished).await;
+    let verdicts = send_at_once([&cluster, &second], &scripted, &leases, &finished).await;
     let accepted = verdicts
         .iter()
         .filter(|&&one| one == DeliveryOutcome::Accepted);
@@ -47,24 +47,24 @@ async fn one_tally_sent_a_hundred_times_at_once_counts_once() {
         .filter(|&&one| one == DeliveryOutcome::Repeat);
     assert_eq!(repeats.count(), TIMES - 1);
     assert_eq!(
-        logged(&house).await,
+        logged(&cluster).await,
         [("accepted", 1), ("repeat", 99)].map(own)
     );
 
     // Under the same tokens it is known, and enters the log no more.
-    let verdicts = send_at_once([&house, &second], &hand, &leases, &finished).await;
+    let verdicts = send_at_once([&cluster, &second], &scripted, &leases, &finished).await;
     assert_eq!(verdicts, [DeliveryOutcome::Repeat; TIMES]);
     assert_eq!(
-        logged(&house).await,
+        logged(&cluster).await,
         [("accepted", 1), ("repeat", 99)].map(own)
     );
     let deadlocks: i64 =
         query_scalar("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
-            .fetch_one(&mut house.connection().await)
+            .fetch_one(&mut cluster.connection().await)
             .await
             .unwrap();
     assert_eq!(deadlocks, 0);
-    house.assert_counted(id.trim(), &ONE).await;
+    cluster.assert_counted(id.trim(), &ONE).await;
 }
 
 fn own((verdict, count): (&str, i64)) -> (String, i64) {
@@ -72,8 +72,8 @@ fn own((verdict, count): (&str, i64)) -> (String, i64) {
 }
 
 /// What the log holds, by verdict.
-async fn logged(house: &House<'_>) -> Vec<(String, i64)> {
-    let mut conn = house.connection().await;
+async fn logged(cluster: &TestCluster<'_>) -> Vec<(String, i64)> {
+    let mut conn = cluster.connection().await;
     sqlx::query_as("SELECT verdict, count(*) FROM results GROUP BY verdict ORDER BY verdict")
         .fetch_all(&mut conn)
         .await
@@ -82,23 +82,23 @@ async fn logged(house: &House<'_>) -> Vec<(String, i64)> {
 
 /// Under each lease, all at the same moment, by turns to either coordinator.
 async fn send_at_once(
-    houses: [&House<'_>; 2],
-    hand: &Hand,
+    clusters: [&TestCluster<'_>; 2],
+    scripted: &ScriptedWorker,
     leases: &[Lease],
     finished: &[SegmentResult],
 ) -> Vec<DeliveryOutcome> {
     let start = Arc::new(Barrier::new(leases.len()));
-    let clients = houses.map(|house| client(house, "a"));
+    let clients = clusters.map(|cluster| client(cluster, "a"));
     let sends = leases.iter().enumerate().map(|(number, lease)| {
-        let mut hand = Hand {
+        let mut scripted = ScriptedWorker {
             client: clients[number % 2].clone(),
-            worker: hand.worker.clone(),
+            worker: scripted.worker.clone(),
         };
         let (lease, start) = (lease.clone(), Arc::clone(&start));
         let report = Report::Finished(finished.to_vec());
         tokio::spawn(async move {
             start.wait().await;
-            hand.say(&lease, &report).await.unwrap()
+            scripted.say(&lease, &report).await.unwrap()
         })
     });
     let sends: Vec<_> = sends.collect();
@@ -116,31 +116,31 @@ async fn send_at_once(
 #[tokio::test]
 async fn the_order_in_which_tallies_arrive_changes_nothing() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--audit", "0%"]);
-    let _coordinator = house.coordinator();
-    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let cluster = TestCluster::new(&server).await.with(&["--audit", "0%"]);
+    let _coordinator = cluster.coordinator();
+    let id = cluster.ask(&[&["submit"], RUN.as_slice()].concat());
     // One worker is lent no more than a few leases.
     let mut work = Vec::new();
-    let mut hand = Hand::join(&house, "a").await;
-    while let Some(lease) = hand.claim().await {
+    let mut scripted = ScriptedWorker::join(&cluster, "a").await;
+    while let Some(lease) = scripted.claim().await {
         let finished = computed(&lease);
         work.extend(finished.into_iter().map(|one| (lease.clone(), one)));
-        hand = Hand::join(&house, "a").await;
+        scripted = ScriptedWorker::join(&cluster, "a").await;
     }
     work.reverse();
     for (number, (lease, one)) in work.iter().enumerate() {
         let report = Report::Finished(vec![one.clone()]);
         for expected in [DeliveryOutcome::Accepted, DeliveryOutcome::Repeat] {
-            let said = hand.say(lease, &report).await.unwrap();
+            let said = scripted.say(lease, &report).await.unwrap();
             let acknowledged = Notice::Acknowledged(vec![(one.segment, expected)]);
             assert_eq!(said, Some(acknowledged));
         }
         if number == 1 {
-            assert_eq!(hand.say(lease, &Report::Done).await.unwrap(), None);
-            house.assert_lawful(id.trim()).await;
+            assert_eq!(scripted.say(lease, &Report::Done).await.unwrap(), None);
+            cluster.assert_lawful(id.trim()).await;
         }
     }
-    let mut conn = house.connection().await;
+    let mut conn = cluster.connection().await;
     let rows: i64 = query_scalar("SELECT count(*) FROM results")
         .fetch_one(&mut conn)
         .await
@@ -149,5 +149,5 @@ async fn the_order_in_which_tallies_arrive_changes_nothing() {
         rows, 13,
         "a repeat under the same token is not logged again"
     );
-    house.assert_counted(id.trim(), &RUN).await;
+    cluster.assert_counted(id.trim(), &RUN).await;
 }

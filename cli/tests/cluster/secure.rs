@@ -1,15 +1,15 @@
 //! TLS: both sides authenticate, and others are rejected.
 
-use crate::authority::Authority;
-use crate::house::House;
-use crate::server::Server;
+use kazoe_coordinator_testkit::certificates::Authority;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::test_cluster::TestCluster;
 
 const RUN: [&str; 5] = ["minishogi", "--samples", "100k", "--segment", "4"];
 
 #[tokio::test]
 async fn callers_without_a_certificate_of_the_authority_are_rejected() {
     let server = Server::shared().await;
-    let mut house = House::new(&server).await.with(&[
+    let mut cluster = TestCluster::new(&server).await.with(&[
         "--tls-cert",
         "ours.cert",
         "--tls-key",
@@ -17,10 +17,10 @@ async fn callers_without_a_certificate_of_the_authority_are_rejected() {
         "--tls-client-ca",
         "ours.ca",
     ]);
-    Authority::generate().write(&house, "ours", "localhost");
-    Authority::generate().write(&house, "theirs", "localhost");
-    house.url = house.url.replace("http://127.0.0.1", "https://localhost");
-    let _coordinator = house.coordinator();
+    Authority::generate().write(&cluster, "ours", "localhost");
+    Authority::generate().write(&cluster, "theirs", "localhost");
+    cluster.url = cluster.url.replace("http://127.0.0.1", "https://localhost");
+    let _coordinator = cluster.coordinator();
     let flags = |ca: &str, own: &str| {
         let flags = ["--ca-file", ca, "--cert-file", own, "--key-file"];
         let mut flags: Vec<String> = flags.map(str::to_owned).into();
@@ -28,7 +28,7 @@ async fn callers_without_a_certificate_of_the_authority_are_rejected() {
         flags
     };
     let run = |arguments: &[&str], flags: &[String]| {
-        let output = house.command(arguments).args(flags).output().unwrap();
+        let output = cluster.command(arguments).args(flags).output().unwrap();
         let words = String::from_utf8(output.stderr.clone()).unwrap();
         (output.status.code(), words)
     };
@@ -58,16 +58,16 @@ async fn callers_without_a_certificate_of_the_authority_are_rejected() {
         assert_eq!(code, Some(1), "{who}: {words}");
     }
     // Without TLS there is no answer.
-    let clear = house.url.replace("https", "http");
+    let clear = cluster.url.replace("https", "http");
     assert_eq!(run(&["health", "--coordinator", &clear], &[]).0, Some(1));
 
     // With a certificate it still takes a token, and then all goes as ever.
     let submit = [&["submit"], RUN.as_slice()].concat();
     assert_eq!(run(&submit, &ours).0, Some(0));
     let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
-    let _worker = house.worker("a", &ours);
+    let _worker = cluster.worker("a", &ours);
     let watched = [&["watch"], ours.as_slice()].concat();
-    let line = house.ask(&watched);
-    let digest = house.digest_of_run(&RUN);
+    let line = cluster.ask(&watched);
+    let digest = cluster.digest_of_run(&RUN);
     assert!(line.trim().ends_with(&digest), "{line}");
 }

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use crate::house::{House, until};
 #[cfg(feature = "failpoints")]
 use crate::points::Points;
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::test_cluster::{TestCluster, until};
 
 /// Segments of four blocks, as all rounds are cut.
 const CUT: [&str; 3] = ["minishogi", "--segment", "4"];
@@ -24,16 +24,16 @@ struct Wire {
 }
 
 impl Wire {
-    /// Before the coordinator of a house, whose workers go by way of it from now on.
-    fn before(house: &mut House<'_>) -> Self {
+    /// Before the coordinator of a cluster, whose workers go by way of it from now on.
+    fn before(cluster: &mut TestCluster<'_>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let wire = Wire {
             frozen: Arc::default(),
             connections: Arc::default(),
-            coordinator: Arc::new(Mutex::new(house.listen.clone())),
+            coordinator: Arc::new(Mutex::new(cluster.listen.clone())),
         };
         let url = format!("http://{}", listener.local_addr().unwrap());
-        house.environment.push(("KAZOE_COORDINATOR", url.into()));
+        cluster.environment.push(("KAZOE_COORDINATOR", url.into()));
         let inner = wire.clone();
         thread::spawn(move || inner.serve(&listener));
         wire
@@ -46,7 +46,7 @@ impl Wire {
     }
 
     /// New connections reach another coordinator.
-    fn lead_to(&self, other: &House<'_>) {
+    fn lead_to(&self, other: &TestCluster<'_>) {
         self.coordinator.lock().unwrap().clone_from(&other.listen);
     }
 
@@ -84,15 +84,15 @@ impl Wire {
     }
 }
 
-fn submit(house: &House<'_>, samples: &str) -> String {
+fn submit(cluster: &TestCluster<'_>, samples: &str) -> String {
     let submit = [&["submit"], CUT.as_slice(), &["--samples", samples]].concat();
-    house.ask(&submit).trim().to_owned()
+    cluster.ask(&submit).trim().to_owned()
 }
 
 /// Everything was counted once, as one process counts it.
-async fn assert_counted(house: &House<'_>, id: &str, samples: &str) {
+async fn assert_counted(cluster: &TestCluster<'_>, id: &str, samples: &str) {
     let run = [CUT.as_slice(), &["--samples", samples]].concat();
-    house.assert_counted(id, &run).await;
+    cluster.assert_counted(id, &run).await;
 }
 
 const WORKER: [&str; 2] = ["--silence", "3s"];
@@ -100,39 +100,39 @@ const WORKER: [&str; 2] = ["--silence", "3s"];
 #[tokio::test]
 async fn a_connection_that_goes_silent_is_given_up() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let mut house = house.with(&["--hold", "2s", "--lease", "100ms"]);
-    let _coordinator = house.coordinator();
-    let wire = Wire::before(&mut house);
-    let worker = house.worker("a", &WORKER);
+    let cluster = TestCluster::new(&server).await;
+    let mut cluster = cluster.with(&["--hold", "2s", "--lease", "100ms"]);
+    let _coordinator = cluster.coordinator();
+    let wire = Wire::before(&mut cluster);
+    let worker = cluster.worker("a", &WORKER);
     // While it waits for work, and while it hands in.
-    submit(&house, "100k");
-    house.ask(&["watch"]);
+    submit(&cluster, "100k");
+    cluster.ask(&["watch"]);
     wire.freeze();
     let before = wire.connections();
-    submit(&house, "200k");
-    house.ask(&["watch"]);
+    submit(&cluster, "200k");
+    cluster.ask(&["watch"]);
     assert!(wire.connections() > before);
-    let id = submit(&house, "2M");
-    until(|| crate::house::accepted(&house) > 200_000);
+    let id = submit(&cluster, "2M");
+    until(|| kazoe_coordinator_testkit::test_cluster::accepted(&cluster) > 200_000);
     wire.freeze();
-    house.ask(&["watch"]);
-    assert_counted(&house, &id, "2M").await;
+    cluster.ask(&["watch"]);
+    assert_counted(&cluster, &id, "2M").await;
     assert!(worker.log().contains("does not answer"), "{}", worker.log());
 }
 
 #[tokio::test]
 async fn a_coordinator_that_is_stopped_is_given_up_for_another() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let mut house = house.with(&["--hold", "2s", "--lease", "100ms"]);
-    let other = House::beside(&house);
-    let stopped = house.coordinator();
+    let cluster = TestCluster::new(&server).await;
+    let mut cluster = cluster.with(&["--hold", "2s", "--lease", "100ms"]);
+    let other = TestCluster::beside(&cluster);
+    let stopped = cluster.coordinator();
     let _other = other.coordinator();
-    let wire = Wire::before(&mut house);
-    let worker = house.worker("a", &WORKER);
-    submit(&house, "100k");
-    house.ask(&["watch"]);
+    let wire = Wire::before(&mut cluster);
+    let worker = cluster.worker("a", &WORKER);
+    submit(&cluster, "100k");
+    cluster.ask(&["watch"]);
     stopped.signal("-STOP");
     wire.lead_to(&other);
     let id = submit(&other, "1M");
@@ -147,23 +147,23 @@ async fn a_coordinator_that_is_stopped_is_given_up_for_another() {
 #[tokio::test]
 async fn an_answer_that_does_not_come_is_asked_for_again() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let mut house = house.with(&["--hold", "2s", "--lease", "100ms"]);
-    let points = Points::of(&mut house);
-    let _coordinator = house.coordinator();
-    let worker = house.worker("a", &WORKER);
+    let cluster = TestCluster::new(&server).await;
+    let mut cluster = cluster.with(&["--hold", "2s", "--lease", "100ms"]);
+    let points = Points::of(&mut cluster);
+    let _coordinator = cluster.coordinator();
+    let worker = cluster.worker("a", &WORKER);
     for point in [
         "coordinator.deliver.committed",
         "coordinator.claim.committed",
     ] {
         points.arm(point);
     }
-    let id = submit(&house, "300k");
+    let id = submit(&cluster, "300k");
     // Both are still waited for at the end.
     points.wait_for("coordinator.claim.committed");
     points.wait_for("coordinator.deliver.committed");
-    house.ask(&["watch"]);
-    assert_counted(&house, &id, "300k").await;
+    cluster.ask(&["watch"]);
+    assert_counted(&cluster, &id, "300k").await;
     assert!(
         worker.log().contains("no answer came in time"),
         "{}",

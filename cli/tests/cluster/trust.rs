@@ -8,9 +8,11 @@ use kazoe_proto::work::{Notice, Report, StopReason, claim_request, deliver_reque
 use kazoe_proto::{v1, work};
 use tonic::Code;
 
-use crate::by_hand::{Hand, client, computed, honest, tampered};
-use crate::house::{House, accepted, until};
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::scripted_worker::{
+    ScriptedWorker, client, computed, honest, tampered,
+};
+use kazoe_coordinator_testkit::test_cluster::{TestCluster, accepted, until};
 
 const RUN: [&str; 5] = ["minishogi", "--samples", "200k", "--segment", "4"];
 
@@ -19,12 +21,12 @@ const RUN: [&str; 5] = ["minishogi", "--samples", "200k", "--segment", "4"];
 #[tokio::test]
 async fn a_worker_that_moves_one_count_is_caught_and_outvoted() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--audit", "100%"]);
-    let _coordinator = house.coordinator();
-    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let cluster = TestCluster::new(&server).await.with(&["--audit", "100%"]);
+    let _coordinator = cluster.coordinator();
+    let id = cluster.ask(&[&["submit"], RUN.as_slice()].concat());
     let id = id.trim();
 
-    let mut liar = Hand::join(&house, "a").await;
+    let mut liar = ScriptedWorker::join(&cluster, "a").await;
     let lease = liar.claim().await.unwrap();
     let mut finished = computed(&lease);
     let lie = tampered(finished.remove(0));
@@ -42,13 +44,13 @@ async fn a_worker_that_moves_one_count_is_caught_and_outvoted() {
     assert_eq!(liar.say(&lease, &Report::Done).await.unwrap(), None);
 
     // An honest one finishes the rest, and audits what the liar did.
-    let mut honest = house.worker("b", &["--idle-exit", "3s"]);
+    let mut honest = cluster.worker("b", &["--idle-exit", "3s"]);
     assert_eq!(honest.wait(), Some(0), "{}", honest.log());
-    let disputed = house.json(&["report"]).remove(0);
+    let disputed = cluster.json(&["report"]).remove(0);
     assert_eq!(disputed["segments"]["disputed"], 1);
     assert_eq!(disputed["complete"], false);
     // Who is wrong is not known yet: an operator must not purge the honest side for it.
-    let standing = house.json(&["workers", "--all"]);
+    let standing = cluster.json(&["workers", "--all"]);
     assert_eq!(standing.len(), 2);
     for one in &standing {
         assert_eq!(
@@ -64,10 +66,10 @@ async fn a_worker_that_moves_one_count_is_caught_and_outvoted() {
     }
 
     // A third owner decides it, by computing it.
-    let mut third = house.worker("c", &["--idle-exit", "3s"]);
+    let mut third = cluster.worker("c", &["--idle-exit", "3s"]);
     assert_eq!(third.wait(), Some(0), "{}", third.log());
-    house.assert_counted(id, &RUN).await;
-    let standing = house.json(&["workers", "--all"]);
+    cluster.assert_counted(id, &RUN).await;
+    let standing = cluster.json(&["workers", "--all"]);
     assert!(standing.iter().all(|one| one["disputed"] == 0));
     let disagreed = |owner: &str| {
         let mut all = standing.iter();
@@ -77,7 +79,7 @@ async fn a_worker_that_moves_one_count_is_caught_and_outvoted() {
     assert_eq!((disagreed("a"), disagreed("b"), disagreed("c")), (1, 0, 0));
 
     // The report says the same of the owners.
-    let report = house.json(&["report"]).remove(0);
+    let report = cluster.json(&["report"]).remove(0);
     let owners = report["owners"].as_array().unwrap();
     let names = owners.iter().map(|one| one["owner"].as_str().unwrap());
     assert_eq!(names.collect::<Vec<_>>(), ["a", "b", "c"]);
@@ -91,7 +93,7 @@ async fn a_worker_that_moves_one_count_is_caught_and_outvoted() {
     let z = owners[1]["z"].as_f64().unwrap();
     assert!(z.abs() < 6.0, "{z}");
     for form in ["text", "md"] {
-        let text = house.ask(&["report", "--format", form]);
+        let text = cluster.ask(&["report", "--format", form]);
         assert!(text.contains("disagreed"), "{text}");
     }
 
@@ -102,33 +104,33 @@ async fn a_worker_that_moves_one_count_is_caught_and_outvoted() {
         .unwrap();
     let lost = Notice::Acknowledged(vec![(segment, DeliveryOutcome::Disputed)]);
     assert_eq!(said, Some(lost));
-    house.assert_counted(id, &RUN).await;
+    cluster.assert_counted(id, &RUN).await;
 }
 
 /// With two owners a dispute waits for the operator.
 #[tokio::test]
 async fn the_operator_decides_and_purges() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--audit", "0%"]);
-    let coordinator = house.coordinator();
-    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let cluster = TestCluster::new(&server).await.with(&["--audit", "0%"]);
+    let coordinator = cluster.coordinator();
+    let id = cluster.ask(&[&["submit"], RUN.as_slice()].concat());
     let id = id.trim();
-    let mut liar = Hand::join(&house, "a").await;
+    let mut liar = ScriptedWorker::join(&cluster, "a").await;
     let lease = liar.claim().await.unwrap();
     let lies: Vec<_> = computed(&lease).into_iter().map(tampered).collect();
     let segment = lies[0].segment;
     liar.say(&lease, &Report::Finished(lies)).await.unwrap();
     liar.say(&lease, &Report::Done).await.unwrap();
-    let mut honest = house.worker("b", &["--idle-exit", "3s"]);
+    let mut honest = cluster.worker("b", &["--idle-exit", "3s"]);
     assert_eq!(honest.wait(), Some(0), "{}", honest.log());
     // Without audits it is complete, and wrong; `verify` finds that.
-    assert_eq!(accepted(&house), 200_000);
-    let verified = house.run(&["verify", "--share", "100%"]);
+    assert_eq!(accepted(&cluster), 200_000);
+    let verified = cluster.run(&["verify", "--share", "100%"]);
     assert_eq!(verified.status.code(), Some(1), "{verified:?}");
 
     let text = segment.to_string();
-    house.ask(&["resolve", id, &text]);
-    let purged = house.ask(&["purge", id, "--owner", "a", "--why", "moved counts"]);
+    cluster.ask(&["resolve", id, &text]);
+    let purged = cluster.ask(&["purge", id, "--owner", "a", "--why", "moved counts"]);
     assert_eq!(
         purged,
         format!(
@@ -139,12 +141,12 @@ async fn the_operator_decides_and_purges() {
             }
         )
     );
-    let mut honest = house.worker("b", &["--idle-exit", "3s"]);
+    let mut honest = cluster.worker("b", &["--idle-exit", "3s"]);
     assert_eq!(honest.wait(), Some(0), "{}", honest.log());
-    house.assert_counted(id, &RUN).await;
-    let nothing = house.refusal(&["retry", id, "0"]);
+    cluster.assert_counted(id, &RUN).await;
+    let nothing = cluster.refusal(&["retry", id, "0"]);
     assert!(nothing.contains("not set aside"), "{nothing}");
-    let beyond = house.run(&["resolve", id, "99999"]);
+    let beyond = cluster.run(&["resolve", id, "99999"]);
     assert_eq!(beyond.status.code(), Some(2), "{beyond:?}");
     until(|| {
         coordinator
@@ -156,15 +158,18 @@ async fn the_operator_decides_and_purges() {
 #[tokio::test]
 async fn a_worker_that_counts_otherwise_is_refused_with_both_values() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let coordinator = house.coordinator();
-    let mut client = client(&house, "a");
+    let cluster = TestCluster::new(&server).await;
+    let coordinator = cluster.coordinator();
+    let mut client = client(&cluster, "a");
 
     let mut other = honest();
     other.protocol = 9;
     let refused = client.join(join_request(&other)).await.unwrap_err();
     assert_eq!(refused.code(), Code::FailedPrecondition);
-    assert!(refused.message().contains("protocol version is 9"), "{refused:?}");
+    assert!(
+        refused.message().contains("protocol version is 9"),
+        "{refused:?}"
+    );
 
     let mut other = honest();
     let tally = other.self_tests[0].1.get_mut(&1).unwrap();
@@ -186,19 +191,19 @@ async fn a_worker_that_counts_otherwise_is_refused_with_both_values() {
         "{refused:?}"
     );
     assert_eq!(coordinator.log().matches("worker refused").count(), 3);
-    assert!(house.json(&["workers"]).is_empty());
+    assert!(cluster.json(&["workers"]).is_empty());
 }
 
 /// Wrong fields are refused by their names, and change nothing.
 #[tokio::test]
 async fn wrong_fields_change_nothing() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let coordinator = house.coordinator();
-    let id = house.ask(&[&["submit"], RUN.as_slice()].concat());
+    let cluster = TestCluster::new(&server).await;
+    let coordinator = cluster.coordinator();
+    let id = cluster.ask(&[&["submit"], RUN.as_slice()].concat());
     let id = id.trim();
-    let mut hand = Hand::join(&house, "a").await;
-    let lease = hand.claim().await.unwrap();
+    let mut scripted = ScriptedWorker::join(&cluster, "a").await;
+    let lease = scripted.claim().await.unwrap();
     let good = computed(&lease).remove(0);
 
     let finished = |change: &dyn Fn(&mut v1::FinishedSegment)| {
@@ -243,7 +248,7 @@ async fn wrong_fields_change_nothing() {
         ),
     ];
     for (field, message) in wrong {
-        let refused = hand.send(&lease, message).await.unwrap_err();
+        let refused = scripted.send(&lease, message).await.unwrap_err();
         assert_eq!(
             refused.code(),
             Code::InvalidArgument,
@@ -257,12 +262,12 @@ async fn wrong_fields_change_nothing() {
     // A malformed token, an unknown one, and another owner's.
     let mut message = deliver_request(&lease.key, &Report::Heartbeat);
     message.token = "1-x".to_owned();
-    let refused = hand.send(&lease, message.clone()).await.unwrap_err();
+    let refused = scripted.send(&lease, message.clone()).await.unwrap_err();
     assert_eq!(refused.code(), Code::InvalidArgument);
     message.token = "1-0000000000000000".to_owned();
-    let refused = hand.send(&lease, message).await.unwrap_err();
+    let refused = scripted.send(&lease, message).await.unwrap_err();
     assert_eq!(refused.code(), Code::NotFound);
-    let mut other = Hand::join(&house, "b").await;
+    let mut other = ScriptedWorker::join(&cluster, "b").await;
     let refused = other.say(&lease, &Report::Done).await.unwrap_err();
     assert_eq!(refused.code(), Code::PermissionDenied);
     // A worker's id belongs to its owner, and must be one.
@@ -273,29 +278,29 @@ async fn wrong_fields_change_nothing() {
             samples_per_second: None,
         })
     };
-    let theirs = claim(&hand.worker);
+    let theirs = claim(&scripted.worker);
     let refused = other.client.claim(theirs).await.unwrap_err();
     assert_eq!(refused.code(), Code::PermissionDenied);
     let unknown = other.client.claim(claim("w-none")).await.unwrap_err();
     assert_eq!(unknown.code(), Code::NotFound);
-    let mut wrong = claim(&hand.worker);
+    let mut wrong = claim(&scripted.worker);
     wrong.threads = 0;
-    let refused = hand.client.claim(wrong).await.unwrap_err();
+    let refused = scripted.client.claim(wrong).await.unwrap_err();
     assert!(refused.message().contains("`threads`"), "{refused:?}");
-    assert_eq!(accepted(&house), 0);
+    assert_eq!(accepted(&cluster), 0);
 
     // A stale token neither extends nor ends what was lent to another since; its tally is taken.
-    house.let_deadlines_pass().await;
+    cluster.let_deadlines_pass().await;
     until(|| coordinator.log().contains("lease expired"));
     let held = other.claim().await.unwrap();
     assert_eq!(held.segments, [good.segment], "what was lost is lent alone");
     for _ in 1..lease.segments.len() {
-        let mut another = Hand::join(&house, "c").await;
+        let mut another = ScriptedWorker::join(&cluster, "c").await;
         assert_eq!(another.claim().await.unwrap().segments.len(), 1);
     }
-    let stopped = hand.say(&lease, &Report::Heartbeat).await.unwrap();
+    let stopped = scripted.say(&lease, &Report::Heartbeat).await.unwrap();
     assert_eq!(stopped, Some(Notice::Stop(StopReason::NotHeld)));
-    assert_eq!(hand.say(&lease, &Report::Done).await.unwrap(), None);
+    assert_eq!(scripted.say(&lease, &Report::Done).await.unwrap(), None);
     let extended = other.say(&held, &Report::Heartbeat).await.unwrap();
     assert!(
         matches!(extended, Some(Notice::Extended(_))),
@@ -304,11 +309,11 @@ async fn wrong_fields_change_nothing() {
     let late = Report::Finished(vec![good.clone()]);
     let receipts = |verdict| Some(Notice::Acknowledged(vec![(good.segment, verdict)]));
     assert_eq!(
-        hand.say(&lease, &late).await.unwrap(),
+        scripted.say(&lease, &late).await.unwrap(),
         receipts(DeliveryOutcome::Accepted)
     );
     assert_eq!(
-        hand.say(&lease, &late).await.unwrap(),
+        scripted.say(&lease, &late).await.unwrap(),
         receipts(DeliveryOutcome::Repeat)
     );
     assert_eq!(
@@ -317,7 +322,7 @@ async fn wrong_fields_change_nothing() {
     );
 
     // A worker holds only a few leases.
-    let mut third = Hand::join(&house, "c").await;
+    let mut third = ScriptedWorker::join(&cluster, "c").await;
     let mut more = 0;
     while third.claim().await.is_some() {
         more += 1;
@@ -325,12 +330,12 @@ async fn wrong_fields_change_nothing() {
     }
 
     // A campaign that is cancelled is dropped at the next heartbeat.
-    house.ask(&["cancel", id]);
+    cluster.ask(&["cancel", id]);
     let stopped = other.say(&held, &Report::Heartbeat).await.unwrap();
     assert_eq!(stopped, Some(Notice::Stop(StopReason::Cancelled)));
-    house.ask(&["resume", id]);
-    house.let_deadlines_pass().await;
-    let _worker = house.worker("b", &[]);
-    house.ask(&["watch"]);
-    house.assert_counted(id, &RUN).await;
+    cluster.ask(&["resume", id]);
+    cluster.let_deadlines_pass().await;
+    let _worker = cluster.worker("b", &[]);
+    cluster.ask(&["watch"]);
+    cluster.assert_counted(id, &RUN).await;
 }

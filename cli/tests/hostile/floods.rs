@@ -7,10 +7,10 @@ use kazoe_proto::work::{Claim, Offer, claim_request, offer};
 use kazoe_worker::channel::Link;
 use tokio::task::JoinSet;
 
-use crate::by_hand::Hand;
 use crate::healthy::{MANY, link, under_attack};
-use crate::house::House;
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::scripted_worker::ScriptedWorker;
+use kazoe_coordinator_testkit::test_cluster::TestCluster;
 
 /// Claims of one flood at once.
 const AT_ONCE: usize = 200;
@@ -40,15 +40,15 @@ async fn flood(link: Link, worker: String, over: Arc<AtomicBool>) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_flood_of_claims_is_deferred_and_costs_no_lease() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let coordinator = house.coordinator();
-    under_attack(&house, &coordinator, "a flood of claims", async |calls| {
-        let hand = Hand::join(&house, "c").await;
+    let cluster = TestCluster::new(&server).await;
+    let coordinator = cluster.coordinator();
+    under_attack(&cluster, &coordinator, "a flood of claims", async |calls| {
+        let scripted = ScriptedWorker::join(&cluster, "c").await;
         let over = Arc::new(AtomicBool::new(false));
         let mut floods = JoinSet::new();
         for _ in 0..AT_ONCE {
-            let (worker, over) = (hand.worker.clone(), Arc::clone(&over));
-            floods.spawn(flood(link(&house, "c"), worker, over));
+            let (worker, over) = (scripted.worker.clone(), Arc::clone(&over));
+            floods.spawn(flood(link(&cluster, "c"), worker, over));
         }
         calls.more(MANY).await;
         over.store(true, Ordering::Release);
@@ -58,11 +58,11 @@ async fn a_flood_of_claims_is_deferred_and_costs_no_lease() {
         }
         assert!(later > 0);
         // What it holds goes back.
-        let token = link(&house, "c").token.unwrap();
-        house.ask(&["token", "revoke", &token]);
+        let token = link(&cluster, "c").token.unwrap();
+        cluster.ask(&["token", "revoke", &token]);
     })
     .await;
-    let mut conn = house.connection().await;
+    let mut conn = cluster.connection().await;
     let lost: i64 = sqlx::query_scalar(
         "SELECT count(*) FROM loans o JOIN leases l ON l.sequence = o.lease
          WHERE o.closing = 'expired' AND l.owner <> 'c'",
@@ -77,15 +77,15 @@ async fn a_flood_of_claims_is_deferred_and_costs_no_lease() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_token_has_a_limit_of_leases() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--max-leases", "2"]);
-    let _coordinator = house.coordinator();
-    house.ask(&["submit", "shogi", "--samples", "5G", "--segment", "4"]);
+    let cluster = TestCluster::new(&server).await.with(&["--max-leases", "2"]);
+    let _coordinator = cluster.coordinator();
+    cluster.ask(&["submit", "shogi", "--samples", "5G", "--segment", "4"]);
     let mut leases = 0;
     for _ in 0..4 {
-        let mut hand = Hand::join(&house, "c").await;
-        leases += usize::from(hand.claim().await.is_some());
+        let mut scripted = ScriptedWorker::join(&cluster, "c").await;
+        leases += usize::from(scripted.claim().await.is_some());
     }
     assert_eq!(leases, 2);
-    let mut other = Hand::join(&house, "b").await;
+    let mut other = ScriptedWorker::join(&cluster, "b").await;
     assert!(other.claim().await.is_some(), "another token has its own");
 }

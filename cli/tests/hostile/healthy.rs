@@ -14,8 +14,8 @@ use kazoe_worker::channel::Link;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
-use crate::by_hand::{Hand, computed, honest};
-use crate::house::{House, Process};
+use kazoe_coordinator_testkit::scripted_worker::{ScriptedWorker, computed, honest};
+use kazoe_coordinator_testkit::test_cluster::{Process, TestCluster};
 
 /// The coordinator's memory never exceeds this, in a build without optimisation, whatever is done to it.
 /// Undisturbed it has about a quarter.
@@ -91,11 +91,11 @@ impl Calls {
 }
 
 /// How an owner reaches the coordinator.
-pub(crate) fn link(house: &House<'_>, owner: &str) -> Link {
-    let token = fs::read_to_string(house.path(&format!("{owner}.token")));
+pub(crate) fn link(cluster: &TestCluster<'_>, owner: &str) -> Link {
+    let token = fs::read_to_string(cluster.path(&format!("{owner}.token")));
     Link {
-        url: house.url.clone(),
-        authority: fs::read(house.path("ours.ca")).ok(),
+        url: cluster.url.clone(),
+        authority: fs::read(cluster.path("ours.ca")).ok(),
         token: Some(token.unwrap().trim().to_owned()),
         ..Link::default()
     }
@@ -103,35 +103,35 @@ pub(crate) fn link(house: &House<'_>, owner: &str) -> Link {
 
 /// Attacks a coordinator while a worker process, a worker by hand and an operator do what they do.
 pub(crate) async fn under_attack(
-    house: &House<'_>,
+    cluster: &TestCluster<'_>,
     coordinator: &Process,
     name: &str,
     attack: impl AsyncFnOnce(&Calls),
 ) {
     let mut flags: Vec<&str> = Vec::new();
-    let authority = house.path("ours.ca");
+    let authority = cluster.path("ours.ca");
     if authority.exists() {
         flags.extend(["--ca-file", authority.to_str().unwrap()]);
     }
-    let ask = |arguments: &[&str]| house.ask(&[arguments, &flags].concat());
+    let ask = |arguments: &[&str]| cluster.ask(&[arguments, &flags].concat());
     let id = ask(&[&["submit"], RUN.as_slice()].concat());
     let id = id.trim();
     let calls = Calls::default();
-    let hand = tokio::spawn(compute(link(house, "b"), calls.clone()));
-    let operator = tokio::spawn(look(link(house, "operator"), calls.clone()));
-    let mut worker = house.worker("a", &flags);
+    let scripted = tokio::spawn(compute(link(cluster, "b"), calls.clone()));
+    let operator = tokio::spawn(look(link(cluster, "operator"), calls.clone()));
+    let mut worker = cluster.worker("a", &flags);
     calls.more(20).await;
 
     attack(&calls).await;
 
     calls.over.store(true, Ordering::Release);
-    hand.await.unwrap();
+    scripted.await.unwrap();
     operator.await.unwrap();
     ask(&["watch", id]);
-    let digest = house.digest_of_run(&RUN);
+    let digest = cluster.digest_of_run(&RUN);
     let report = ask(&["report", id, "--json"]);
     assert!(report.contains(&digest), "{report}");
-    house.assert_lawful(id).await;
+    cluster.assert_lawful(id).await;
     worker.signal("-TERM");
     assert_eq!(worker.wait(), Some(0), "{}", worker.log());
     assert!(!worker.log().contains("WARN"), "{}", worker.log());
@@ -156,20 +156,20 @@ async fn compute(link: Link, calls: Calls) {
     let join = client.join(join_request(&honest()));
     let answer = calls.time("join", join).await;
     let worker = joined(answer.into_inner()).unwrap().worker;
-    let mut hand = Hand { client, worker };
+    let mut scripted = ScriptedWorker { client, worker };
     while !calls.are_over() {
         let claim = Claim {
-            worker: hand.worker.clone(),
+            worker: scripted.worker.clone(),
             threads: 1,
             samples_per_second: Some(1),
         };
-        let mut client = hand.client.clone();
+        let mut client = scripted.client.clone();
         let claim = client.claim(claim_request(&claim));
         let answer = calls.time("claim", claim).await;
         if let Offer::Lease(lease) = offer(answer.into_inner()).unwrap() {
             let first = Report::Finished(vec![computed(&lease).remove(0)]);
             for report in [Report::Heartbeat, first, Report::Heartbeat, Report::Done] {
-                calls.time("delivery", hand.say(&lease, &report)).await;
+                calls.time("delivery", scripted.say(&lease, &report)).await;
             }
         }
         tokio::time::sleep(Duration::from_millis(10)).await;

@@ -11,8 +11,3 @@ mod resets;
 mod secrets;
 mod slow;
 mod tokens;
-
-use kazoe_coordinator_testkit::{
-    certificates as authority, postgres_server as server, raw_http2 as raw,
-    scripted_worker as by_hand, test_cluster as house,
-};

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use tonic::Code;
 
 use crate::healthy::{MANY, under_attack};
-use crate::house::House;
-use crate::raw::{Answer, Raw, answer, bearer, framed, send};
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::raw_http2::{Answer, Raw, answer, bearer, framed, send};
+use kazoe_coordinator_testkit::test_cluster::TestCluster;
 
 const JOIN: &str = "/kazoe.v1.Work/Join";
 const CLAIM: &str = "/kazoe.v1.Work/Claim";
@@ -43,66 +43,71 @@ fn junk(length: usize) -> impl Iterator<Item = Bytes> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn messages_that_are_too_large_are_refused_by_their_first_bytes() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let coordinator = house.coordinator();
-    let token = bearer(&house, "c");
+    let cluster = TestCluster::new(&server).await;
+    let coordinator = cluster.coordinator();
+    let token = bearer(&cluster, "c");
     let headers = [("authorization", token.as_str())];
-    under_attack(&house, &coordinator, "oversized messages", async |calls| {
-        let mut raw = Raw::connect(&house).await;
-        for (path, most) in [
-            (JOIN, 1 << 20),
-            (CLAIM, 64 << 10),
-            (LIST, 64 << 10),
-            (DELIVER, LARGEST),
-        ] {
-            for declared in [most + 1, 1 << 30, u32::MAX as usize] {
-                let answer = raw
-                    .call(path, &headers, [framed(false, declared, b"x")])
-                    .await;
-                refused(answer, Code::OutOfRange, "this call accepts at most");
-            }
-        }
-        // Many at once, of which the last byte never comes: more than there is memory for.
-        let mut all = tokio::task::JoinSet::new();
-        for _ in 0..MANY_AT_ONCE {
-            let mut raw = Raw::connect(&house).await;
-            let token = token.clone();
-            all.spawn(async move {
-                let headers = [("authorization", token.as_str())];
-                let (response, mut stream) = raw.begin(DELIVER, &headers).await.unwrap();
-                send(&mut stream, framed(false, LARGE, &[])).await;
-                for bytes in junk(LARGE - (1 << 16)) {
-                    send(&mut stream, bytes).await;
+    under_attack(
+        &cluster,
+        &coordinator,
+        "oversized messages",
+        async |calls| {
+            let mut raw = Raw::connect(&cluster).await;
+            for (path, most) in [
+                (JOIN, 1 << 20),
+                (CLAIM, 64 << 10),
+                (LIST, 64 << 10),
+                (DELIVER, LARGEST),
+            ] {
+                for declared in [most + 1, 1 << 30, u32::MAX as usize] {
+                    let answer = raw
+                        .call(path, &headers, [framed(false, declared, b"x")])
+                        .await;
+                    refused(answer, Code::OutOfRange, "this call accepts at most");
                 }
-                drop(response.await);
-            });
-        }
-        calls.more(MANY).await;
-        // Another token still has room for a large message.
-        let mut raw = Raw::connect(&house).await;
-        let other = bearer(&house, "b");
-        let headers = [("authorization", other.as_str())];
-        let message = framed(false, 100_000, &[0; 100_000]);
-        let answer = raw.call(DELIVER, &headers, [message]).await.unwrap();
-        assert_eq!(
-            answer.code,
-            Some(Code::InvalidArgument as i32),
-            "{answer:?}"
-        );
-        drop(all);
-    })
+            }
+            // Many at once, of which the last byte never comes: more than there is memory for.
+            let mut all = tokio::task::JoinSet::new();
+            for _ in 0..MANY_AT_ONCE {
+                let mut raw = Raw::connect(&cluster).await;
+                let token = token.clone();
+                all.spawn(async move {
+                    let headers = [("authorization", token.as_str())];
+                    let (response, mut stream) = raw.begin(DELIVER, &headers).await.unwrap();
+                    send(&mut stream, framed(false, LARGE, &[])).await;
+                    for bytes in junk(LARGE - (1 << 16)) {
+                        send(&mut stream, bytes).await;
+                    }
+                    drop(response.await);
+                });
+            }
+            calls.more(MANY).await;
+            // Another token still has room for a large message.
+            let mut raw = Raw::connect(&cluster).await;
+            let other = bearer(&cluster, "b");
+            let headers = [("authorization", other.as_str())];
+            let message = framed(false, 100_000, &[0; 100_000]);
+            let answer = raw.call(DELIVER, &headers, [message]).await.unwrap();
+            assert_eq!(
+                answer.code,
+                Some(Code::InvalidArgument as i32),
+                "{answer:?}"
+            );
+            drop(all);
+        },
+    )
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn messages_that_never_end_are_given_up() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--max-call", "3s"]);
-    let coordinator = house.coordinator();
-    let token = bearer(&house, "c");
+    let cluster = TestCluster::new(&server).await.with(&["--max-call", "3s"]);
+    let coordinator = cluster.coordinator();
+    let token = bearer(&cluster, "c");
     let headers = [("authorization", token.as_str())];
-    under_attack(&house, &coordinator, "endless messages", async |calls| {
-        let mut raw = Raw::connect(&house).await;
+    under_attack(&cluster, &coordinator, "endless messages", async |calls| {
+        let mut raw = Raw::connect(&cluster).await;
         // Large ones that are announced and never come: they have their room until they are given up.
         let mut slow = Vec::new();
         for _ in 0..8 {
@@ -151,12 +156,12 @@ fn bomb() -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn compressed_bombs_are_refused_as_they_are() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let coordinator = house.coordinator();
-    let token = bearer(&house, "c");
+    let cluster = TestCluster::new(&server).await;
+    let coordinator = cluster.coordinator();
+    let token = bearer(&cluster, "c");
     let bomb = bomb();
-    under_attack(&house, &coordinator, "compressed bombs", async |calls| {
-        let mut raw = Raw::connect(&house).await;
+    under_attack(&cluster, &coordinator, "compressed bombs", async |calls| {
+        let mut raw = Raw::connect(&cluster).await;
         for _ in 0..20 {
             for path in [JOIN, CLAIM, DELIVER, IMPORT] {
                 for encoding in ["gzip", "deflate", "zstd", "identity"] {
@@ -192,13 +197,13 @@ fn field(number: u8, body: &[u8]) -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn lists_of_nothing_are_refused_before_they_are_decoded() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let coordinator = house.coordinator();
-    let token = bearer(&house, "c");
+    let cluster = TestCluster::new(&server).await;
+    let coordinator = cluster.coordinator();
+    let token = bearer(&cluster, "c");
     let headers = [("authorization", token.as_str())];
     let nothing = |number: u8, length: usize| [number << 3 | 2, 0].repeat(length / 2);
-    under_attack(&house, &coordinator, "lists of nothing", async |calls| {
-        let mut raw = Raw::connect(&house).await;
+    under_attack(&cluster, &coordinator, "lists of nothing", async |calls| {
+        let mut raw = Raw::connect(&cluster).await;
         // Segments, and witnesses of one segment; self-tests.
         let segments = nothing(1, LARGE);
         let witnesses = field(1, &nothing(4, LARGE));
@@ -221,10 +226,10 @@ async fn lists_of_nothing_are_refused_before_they_are_decoded() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn messages_that_do_not_decode_are_invalid_arguments() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let coordinator = house.coordinator();
-    let worker = bearer(&house, "c");
-    let operator = bearer(&house, "operator");
+    let cluster = TestCluster::new(&server).await;
+    let coordinator = cluster.coordinator();
+    let worker = bearer(&cluster, "c");
+    let operator = bearer(&cluster, "operator");
     let wrong: [&[u8]; 4] = [b"\x0a\xff", &[0xff; 11], b"\x0b\x0a", b"\x0a\x02\xff\xfe"];
     let calls = [
         (JOIN, &worker),
@@ -240,7 +245,7 @@ async fn messages_that_do_not_decode_are_invalid_arguments() {
         ("/grpc.health.v1.Health/Check", &worker),
         ("/grpc.health.v1.Health/Watch", &worker),
     ];
-    let mut raw = Raw::connect(&house).await;
+    let mut raw = Raw::connect(&cluster).await;
     for (path, token) in calls {
         let headers = [("authorization", token.as_str())];
         for bytes in wrong {

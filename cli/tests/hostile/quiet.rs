@@ -6,10 +6,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::authority::Authority;
 use crate::healthy::{MANY, under_attack};
-use crate::house::House;
-use crate::server::Server;
+use kazoe_coordinator_testkit::certificates::Authority;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::test_cluster::TestCluster;
 
 /// More than there may be strangers.
 const CONNECTIONS: usize = 2_500;
@@ -30,8 +30,8 @@ fn with_many_handles() {
     setrlimit(Resource::Nofile, all).unwrap();
 }
 
-async fn connect(house: &House<'_>, words: &[u8]) -> TcpStream {
-    let mut stream = TcpStream::connect(&house.listen).await.unwrap();
+async fn connect(cluster: &TestCluster<'_>, words: &[u8]) -> TcpStream {
+    let mut stream = TcpStream::connect(&cluster.listen).await.unwrap();
     // One that had to make room already is closed.
     let _ = stream.write_all(words).await;
     stream
@@ -47,7 +47,7 @@ async fn closed(mut stream: TcpStream) {
 async fn half_open_handshakes_exclude_no_caller() {
     with_many_handles();
     let server = Server::shared().await;
-    let mut house = House::new(&server).await.with(&[
+    let mut cluster = TestCluster::new(&server).await.with(&[
         "--tls-cert",
         "ours.cert",
         "--tls-key",
@@ -55,11 +55,11 @@ async fn half_open_handshakes_exclude_no_caller() {
         "--max-newcomer",
         "5s",
     ]);
-    Authority::generate().write(&house, "ours", "localhost");
-    house.url = house.url.replace("http://127.0.0.1", "https://localhost");
-    let coordinator = house.coordinator();
+    Authority::generate().write(&cluster, "ours", "localhost");
+    cluster.url = cluster.url.replace("http://127.0.0.1", "https://localhost");
+    let coordinator = cluster.coordinator();
     under_attack(
-        &house,
+        &cluster,
         &coordinator,
         "half-open handshakes",
         async |calls| {
@@ -67,7 +67,7 @@ async fn half_open_handshakes_exclude_no_caller() {
             for number in 0..CONNECTIONS {
                 // Nothing, half a hello, or what is no TLS at all.
                 let words = [&[][..], &HALF_A_HELLO, PREFACE][number % 3];
-                open.push(connect(&house, words).await);
+                open.push(connect(&cluster, words).await);
             }
             calls.more(MANY).await;
             // All of them are closed in the end, without having said anything more.
@@ -83,13 +83,15 @@ async fn half_open_handshakes_exclude_no_caller() {
 async fn idle_connections_exclude_no_caller() {
     with_many_handles();
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--max-newcomer", "5s"]);
-    let mut coordinator = house.coordinator();
-    under_attack(&house, &coordinator, "idle connections", async |calls| {
+    let cluster = TestCluster::new(&server)
+        .await
+        .with(&["--max-newcomer", "5s"]);
+    let mut coordinator = cluster.coordinator();
+    under_attack(&cluster, &coordinator, "idle connections", async |calls| {
         let mut open = Vec::with_capacity(CONNECTIONS);
         for number in 0..CONNECTIONS {
             let words = [&[][..], &PREFACE[..10], PREFACE][number % 3];
-            open.push(connect(&house, words).await);
+            open.push(connect(&cluster, words).await);
         }
         calls.more(MANY).await;
         for stream in open {
@@ -106,9 +108,9 @@ async fn idle_connections_exclude_no_caller() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn without_an_attack_all_goes_well() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let coordinator = house.coordinator();
-    under_attack(&house, &coordinator, "none", async |calls| {
+    let cluster = TestCluster::new(&server).await;
+    let coordinator = cluster.coordinator();
+    under_attack(&cluster, &coordinator, "none", async |calls| {
         calls.more(MANY).await;
     })
     .await;
@@ -118,17 +120,19 @@ async fn without_an_attack_all_goes_well() {
 /// Connections that grow old are closed without a word too much, and workers make new ones.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn old_connections_are_replaced() {
-    use crate::raw::{Raw, bearer, framed};
+    use kazoe_coordinator_testkit::raw_http2::{Raw, bearer, framed};
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--max-age", "300ms"]);
-    let _coordinator = house.coordinator();
+    let cluster = TestCluster::new(&server)
+        .await
+        .with(&["--max-age", "300ms"]);
+    let _coordinator = cluster.coordinator();
     let run = ["minishogi", "--samples", "500k", "--segment", "4"];
-    let id = house.ask(&[&["submit"], run.as_slice()].concat());
-    let mut worker = house.worker("a", &[]);
-    let token = bearer(&house, "b");
+    let id = cluster.ask(&[&["submit"], run.as_slice()].concat());
+    let mut worker = cluster.worker("a", &[]);
+    let token = bearer(&cluster, "b");
     let headers = [("authorization", token.as_str())];
     for _ in 0..3 {
-        let mut raw = Raw::connect(&house).await;
+        let mut raw = Raw::connect(&cluster).await;
         let answer = raw
             .call(
                 "/kazoe.v1.Campaigns/List",
@@ -141,8 +145,8 @@ async fn old_connections_are_replaced() {
         // GOAWAY, and no error.
         raw.end.await.unwrap().unwrap();
     }
-    house.ask(&["watch", id.trim()]);
-    house.assert_counted(id.trim(), &run).await;
+    cluster.ask(&["watch", id.trim()]);
+    cluster.assert_counted(id.trim(), &run).await;
     worker.signal("-TERM");
     assert_eq!(worker.wait(), Some(0), "{}", worker.log());
 }
@@ -150,16 +154,16 @@ async fn old_connections_are_replaced() {
 /// A token may open connections up to the limit; then calls are deferred with the reason.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_address_has_a_limit_of_connections() {
-    use crate::raw::{Raw, bearer, framed};
+    use kazoe_coordinator_testkit::raw_http2::{Raw, bearer, framed};
     let server = Server::shared().await;
     let flags = ["--max-connections-per-address", "3"];
-    let house = House::new(&server).await.with(&flags);
-    let coordinator = house.coordinator();
-    let token = bearer(&house, "a");
+    let cluster = TestCluster::new(&server).await.with(&flags);
+    let coordinator = cluster.coordinator();
+    let token = bearer(&cluster, "a");
     let headers = [("authorization", token.as_str())];
     let mut open = Vec::new();
     for number in 0..5 {
-        let mut raw = Raw::connect(&house).await;
+        let mut raw = Raw::connect(&cluster).await;
         let answer = raw
             .call(
                 "/kazoe.v1.Campaigns/List",
@@ -183,7 +187,7 @@ async fn an_address_has_a_limit_of_connections() {
         open.push(raw);
     }
     // A worker waits for the given delay, and no longer.
-    let mut worker = house.worker("b", &[]);
+    let mut worker = cluster.worker("b", &[]);
     worker.wait_for("retrying after its delay");
     open.truncate(2);
     worker.wait_for("joined");
@@ -191,7 +195,7 @@ async fn an_address_has_a_limit_of_connections() {
     // One goes, and there is room for another.
     open.remove(0);
     loop {
-        let mut raw = Raw::connect(&house).await;
+        let mut raw = Raw::connect(&cluster).await;
         let answer = raw
             .call(
                 "/kazoe.v1.Campaigns/List",

@@ -5,18 +5,18 @@ use std::process::Output;
 
 use tonic::Code;
 
-use crate::by_hand::Hand;
 use crate::healthy::link;
-use crate::house::House;
-use crate::raw::{Raw, framed};
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::raw_http2::{Raw, framed};
+use kazoe_coordinator_testkit::scripted_worker::ScriptedWorker;
+use kazoe_coordinator_testkit::test_cluster::TestCluster;
 
 /// A text that does not occur by chance.
 const PLANTED: &str = "hush7f3a";
 
-/// All that was logged or written in a house, by file.
-fn written(house: &House<'_>) -> Vec<(String, String)> {
-    let files = fs::read_dir(house.folder.path()).unwrap();
+/// All that was logged or written in a cluster, by file.
+fn written(cluster: &TestCluster<'_>) -> Vec<(String, String)> {
+    let files = fs::read_dir(cluster.folder.path()).unwrap();
     let logs = files.filter_map(|file| {
         let path = file.unwrap().path();
         let name = path.file_name()?.to_str()?.to_owned();
@@ -38,27 +38,27 @@ fn is_silent(output: &Output) -> String {
 async fn no_secret_is_written_anywhere() {
     let server = Server::shared().await;
     let debug = ["--log-level", "debug", "--log-format", "json"];
-    let house = House::new(&server).await.with(&debug);
+    let cluster = TestCluster::new(&server).await.with(&debug);
     // PostgreSQL trusts its own machine and asks for no password: so any is good.
-    let url = fs::read_to_string(house.path("runtime.url")).unwrap();
+    let url = fs::read_to_string(cluster.path("runtime.url")).unwrap();
     let url = url.replace("kazoe_runtime@", &format!("kazoe_runtime:{PLANTED}@"));
-    fs::write(house.path("runtime.url"), &url).unwrap();
-    let mut coordinator = house.coordinator();
-    let mut worker = house.worker("a", &["--log-level", "debug"]);
+    fs::write(cluster.path("runtime.url"), &url).unwrap();
+    let mut coordinator = cluster.coordinator();
+    let mut worker = cluster.worker("a", &["--log-level", "debug"]);
     let run = ["minishogi", "--samples", "100k", "--segment", "4"];
-    house.ask(&[&["submit"], run.as_slice(), &["--wait"]].concat());
+    cluster.ask(&[&["submit"], run.as_slice(), &["--wait"]].concat());
 
     // A lease that goes on while everything else happens.
-    house.ask(&["submit", "shogi", "--samples", "1M", "--segment", "4"]);
-    let mut hand = Hand::join(&house, "b").await;
+    cluster.ask(&["submit", "shogi", "--samples", "1M", "--segment", "4"]);
+    let mut scripted = ScriptedWorker::join(&cluster, "b").await;
     let lease = loop {
-        if let Some(lease) = hand.claim().await {
+        if let Some(lease) = scripted.claim().await {
             break lease;
         }
     };
 
     // In metadata and paths, in wrong tokens and in fields.
-    let mut raw = Raw::connect(&house).await;
+    let mut raw = Raw::connect(&cluster).await;
     let wrong = format!("Bearer t-{PLANTED}.{}", "0".repeat(64));
     let short = format!("Bearer {PLANTED}");
     let basic = format!("Basic {PLANTED}");
@@ -85,7 +85,7 @@ async fn no_secret_is_written_anywhere() {
     assert!(!answer.words.contains(PLANTED), "{answer:?}");
 
     // In addresses of coordinators, on the command line and in the environment.
-    let host = house.url.strip_prefix("http://").unwrap();
+    let host = cluster.url.strip_prefix("http://").unwrap();
     for address in [
         format!("http://me:{PLANTED}@{host}"),
         format!("http://{PLANTED}@{host}"),
@@ -94,14 +94,14 @@ async fn no_secret_is_written_anywhere() {
         format!("ftp://me:{PLANTED}@{host}"),
     ] {
         for command in ["campaigns", "health", "worker", "watch"] {
-            let typed = house.run(&[command, "--coordinator", &address]);
+            let typed = cluster.run(&[command, "--coordinator", &address]);
             assert_eq!(typed.status.code(), Some(2), "{typed:?}");
             assert!(is_silent(&typed).contains("--token-file"), "{typed:?}");
-            let mut found = house.command(&[command]);
+            let mut found = cluster.command(&[command]);
             let found = found.env("KAZOE_COORDINATOR", &address).output().unwrap();
             assert_eq!(found.status.code(), Some(2), "{found:?}");
             is_silent(&found);
-            let mut help = house.command(&[command, "--help"]);
+            let mut help = cluster.command(&[command, "--help"]);
             let help = help.env("KAZOE_COORDINATOR", &address).output().unwrap();
             assert!(is_silent(&help).contains("--coordinator"));
         }
@@ -118,7 +118,7 @@ async fn no_secret_is_written_anywhere() {
         format!("{url}&sslmode={PLANTED}"),
         format!("{url}&hostaddr={PLANTED}"),
     ] {
-        fs::write(house.path("wrong.url"), &address).unwrap();
+        fs::write(cluster.path("wrong.url"), &address).unwrap();
         for flag in ["--database-url", "--database-url-file"] {
             let value = if flag == "--database-url" {
                 &address
@@ -126,13 +126,13 @@ async fn no_secret_is_written_anywhere() {
                 "wrong.url"
             };
             let mut command =
-                house.command(&["coordinator", "--listen", "127.0.0.1:0", flag, value]);
+                cluster.command(&["coordinator", "--listen", "127.0.0.1:0", flag, value]);
             let output = command.args(debug).output().unwrap();
             assert_ne!(output.status.code(), Some(0), "{address}: {output:?}");
             is_silent(&output);
         }
     }
-    let mut help = house.command(&["coordinator", "--help"]);
+    let mut help = cluster.command(&["coordinator", "--help"]);
     is_silent(&help.env("KAZOE_DATABASE_URL", &url).output().unwrap());
 
     // In files of tokens.
@@ -141,11 +141,11 @@ async fn no_secret_is_written_anywhere() {
         format!("{PLANTED}\u{7}"),
         format!("t-{PLANTED}.{}", "0".repeat(64)),
     ] {
-        fs::write(house.path("wrong.token"), token).unwrap();
+        fs::write(cluster.path("wrong.token"), token).unwrap();
         for arguments in [&["campaigns"][..], &["worker", "--log-level", "debug"]] {
-            let mut command = house.command(arguments);
+            let mut command = cluster.command(arguments);
             let output = command
-                .env("KAZOE_TOKEN_FILE", house.path("wrong.token"))
+                .env("KAZOE_TOKEN_FILE", cluster.path("wrong.token"))
                 .output();
             let output = output.unwrap();
             assert_ne!(output.status.code(), Some(0), "{output:?}");
@@ -158,14 +158,14 @@ async fn no_secret_is_written_anywhere() {
     assert_eq!(worker.wait(), Some(0), "{}", worker.log());
     coordinator.signal("-TERM");
     assert_eq!(coordinator.wait(), Some(0), "{}", coordinator.log());
-    let owners = ["operator", "a", "b", "c"].map(|owner| link(&house, owner).token.unwrap());
+    let owners = ["operator", "a", "b", "c"].map(|owner| link(&cluster, owner).token.unwrap());
     let secrets = owners
         .iter()
         .map(|token| token.split_once('.').unwrap().1.to_owned());
     let mut secrets: Vec<String> = secrets.collect();
     secrets.push(PLANTED.to_owned());
     secrets.push(lease.key.to_text().split_once('-').unwrap().1.to_owned());
-    let mut conn = house.connection().await;
+    let mut conn = cluster.connection().await;
     let leases: Vec<String> = sqlx::query_scalar("SELECT encode(secret, 'hex') FROM leases")
         .fetch_all(&mut conn)
         .await
@@ -177,7 +177,7 @@ async fn no_secret_is_written_anywhere() {
         .await
         .unwrap();
     secrets.extend(hashes);
-    let logs = written(&house);
+    let logs = written(&cluster);
     assert!(logs.len() >= 2, "of a coordinator and a worker");
     for (name, log) in logs {
         assert!(log.contains("DEBUG"), "{name} logs little");

@@ -6,11 +6,11 @@ use kazoe_proto::work::{Report, deliver_request};
 use prost::Message;
 use tonic::Code;
 
-use crate::by_hand::Hand;
 use crate::healthy::{MANY, under_attack};
-use crate::house::{House, until};
-use crate::raw::{Raw, bearer, framed, send};
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::raw_http2::{Raw, bearer, framed, send};
+use kazoe_coordinator_testkit::scripted_worker::ScriptedWorker;
+use kazoe_coordinator_testkit::test_cluster::{TestCluster, until};
 
 /// As many answers as one token may leave unread.
 const SEATS: usize = 32;
@@ -33,20 +33,22 @@ async fn hung_up(raw: Raw) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn who_does_not_read_is_hung_up_on() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--max-unread", "4s"]);
-    house.mint("slow", "viewer");
-    let coordinator = house.coordinator();
-    let token = bearer(&house, "slow");
+    let cluster = TestCluster::new(&server)
+        .await
+        .with(&["--max-unread", "4s"]);
+    cluster.mint("slow", "viewer");
+    let coordinator = cluster.coordinator();
+    let token = bearer(&cluster, "slow");
     let headers = [("authorization", token.as_str())];
-    under_attack(&house, &coordinator, "slow readers", async |calls| {
-        let id = house.json(&["campaigns"])[0]["campaign"].clone();
+    under_attack(&cluster, &coordinator, "slow readers", async |calls| {
+        let id = cluster.json(&["campaigns"])[0]["campaign"].clone();
         let id = id.as_str().unwrap();
         let methods = ["Watch", "Export", "Report", "List"];
         // Nothing may be sent to them, so they cannot read.
         let mut slow = Vec::new();
         let mut open: Vec<RecvStream> = Vec::new();
         for _ in 0..4 {
-            slow.push(Raw::with_window(&house, 0).await);
+            slow.push(Raw::with_window(&cluster, 0).await);
         }
         for number in 0..SEATS {
             let method = methods[number % methods.len()];
@@ -105,24 +107,24 @@ async fn who_does_not_read_is_hung_up_on() {
 async fn a_worker_that_reads_no_answer_is_hung_up_on() {
     let server = Server::shared().await;
     let flags = ["--max-unread", "4s", "--hold", "5s"];
-    let house = House::new(&server).await.with(&flags);
-    let coordinator = house.coordinator();
-    let token = bearer(&house, "c");
+    let cluster = TestCluster::new(&server).await.with(&flags);
+    let coordinator = cluster.coordinator();
+    let token = bearer(&cluster, "c");
     let headers = [("authorization", token.as_str())];
     under_attack(
-        &house,
+        &cluster,
         &coordinator,
         "unread acknowledgements",
         async |calls| {
-            let mut hand = Hand::join(&house, "c").await;
+            let mut scripted = ScriptedWorker::join(&cluster, "c").await;
             let lease = loop {
-                if let Some(lease) = hand.claim().await {
+                if let Some(lease) = scripted.claim().await {
                     break lease;
                 }
             };
             let message = deliver_request(&lease.key, &Report::Heartbeat).encode_to_vec();
             let heartbeat = framed(false, message.len(), &message);
-            let mut raw = Raw::with_window(&house, 0).await;
+            let mut raw = Raw::with_window(&cluster, 0).await;
             let mut talking = Vec::new();
             for _ in 0..50 {
                 let (response, mut stream) =

@@ -6,18 +6,18 @@ use kazoe_proto::lease_key::LeaseKey;
 use kazoe_proto::work::{Notice, Report, StopReason, deliver_request};
 use tonic::Code;
 
-use crate::by_hand::{Hand, computed};
 use crate::healthy::{MANY, under_attack};
-use crate::house::House;
-use crate::raw::{Raw, answer, bearer, framed};
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
+use kazoe_coordinator_testkit::raw_http2::{Raw, answer, bearer, framed};
+use kazoe_coordinator_testkit::scripted_worker::{ScriptedWorker, computed};
+use kazoe_coordinator_testkit::test_cluster::TestCluster;
 
 const LIST: &str = "/kazoe.v1.Campaigns/List";
 
 /// Shows wrong tokens, each another, on one connection until it is closed; how often.
-async fn try_tokens(house: &House<'_>) -> usize {
+async fn try_tokens(cluster: &TestCluster<'_>) -> usize {
     let mut tried = 0;
-    let mut raw = Raw::connect(house).await;
+    let mut raw = Raw::connect(cluster).await;
     loop {
         let mut answers = Vec::new();
         for _ in 0..50 {
@@ -41,10 +41,10 @@ async fn try_tokens(house: &House<'_>) -> usize {
 }
 
 /// Transactions of a database until now.
-async fn transactions(house: &House<'_>) -> i64 {
+async fn transactions(cluster: &TestCluster<'_>) -> i64 {
     // The log has the counts with a delay.
     tokio::time::sleep(Duration::from_secs(2)).await;
-    let mut conn = house.connection().await;
+    let mut conn = cluster.connection().await;
     sqlx::query_scalar(
         "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()",
     )
@@ -56,15 +56,15 @@ async fn transactions(house: &House<'_>) -> i64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn wrong_tokens_are_refused_without_a_query_each() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let mut coordinator = house.coordinator();
-    let before = transactions(&house).await;
+    let cluster = TestCluster::new(&server).await;
+    let mut coordinator = cluster.coordinator();
+    let before = transactions(&cluster).await;
     // A known name with a wrong secret costs nothing at all.
-    let good = bearer(&house, "a");
+    let good = bearer(&cluster, "a");
     let (name, _) = good.split_once('.').unwrap();
     let mut known = 0;
     for _ in 0..20 {
-        let mut raw = Raw::connect(&house).await;
+        let mut raw = Raw::connect(&cluster).await;
         let wrong = format!("{name}.{}", "0".repeat(64));
         let headers = [("authorization", wrong.as_str())];
         while let Ok(answer) = raw.call(LIST, &headers, [framed(false, 0, &[])]).await {
@@ -76,14 +76,14 @@ async fn wrong_tokens_are_refused_without_a_query_each() {
             known += 1;
         }
     }
-    let asked = transactions(&house).await - before;
+    let asked = transactions(&cluster).await - before;
     assert!(known >= 20 * 90, "{known}");
     // The coordinator looks around twice a second all the same.
     assert!(asked < known / 2, "{asked} transactions for {known} calls");
 
-    under_attack(&house, &coordinator, "wrong tokens", async |calls| {
+    under_attack(&cluster, &coordinator, "wrong tokens", async |calls| {
         for _ in 0..20 {
-            let tried = try_tokens(&house).await;
+            let tried = try_tokens(&cluster).await;
             assert!((100..=200).contains(&tried), "{tried}");
         }
         calls.more(MANY).await;
@@ -97,12 +97,12 @@ async fn wrong_tokens_are_refused_without_a_query_each() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_revoked_token_is_good_for_nothing() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--audit", "0%"]);
-    let coordinator = house.coordinator();
-    under_attack(&house, &coordinator, "revoked tokens", async |calls| {
-        let mut hand = Hand::join(&house, "c").await;
+    let cluster = TestCluster::new(&server).await.with(&["--audit", "0%"]);
+    let coordinator = cluster.coordinator();
+    under_attack(&cluster, &coordinator, "revoked tokens", async |calls| {
+        let mut scripted = ScriptedWorker::join(&cluster, "c").await;
         let lease = loop {
-            if let Some(lease) = hand.claim().await {
+            if let Some(lease) = scripted.claim().await {
                 break lease;
             }
         };
@@ -110,12 +110,12 @@ async fn a_revoked_token_is_good_for_nothing() {
         let stream = tokio_stream::wrappers::ReceiverStream::new(stream);
         let heartbeat = || deliver_request(&lease.key, &Report::Heartbeat);
         send.send(heartbeat()).await.unwrap();
-        let mut answers = hand.client.deliver(stream).await.unwrap().into_inner();
+        let mut answers = scripted.client.deliver(stream).await.unwrap().into_inner();
         assert!(answers.message().await.unwrap().is_some());
 
-        let token = bearer(&house, "c");
+        let token = bearer(&cluster, "c");
         let id = token.strip_prefix("Bearer ").unwrap().split('.').next();
-        house.ask(&["token", "revoke", id.unwrap()]);
+        cluster.ask(&["token", "revoke", id.unwrap()]);
         send.send(heartbeat()).await.unwrap();
         let refused = answers.message().await.unwrap_err();
         assert_eq!(refused.code(), Code::Unauthenticated, "{refused:?}");
@@ -123,10 +123,10 @@ async fn a_revoked_token_is_good_for_nothing() {
             Report::Finished(vec![computed(&lease).remove(0)]),
             Report::Done,
         ] {
-            let refused = hand.say(&lease, &report).await.unwrap_err();
+            let refused = scripted.say(&lease, &report).await.unwrap_err();
             assert_eq!(refused.code(), Code::Unauthenticated, "{refused:?}");
         }
-        let mut raw = Raw::connect(&house).await;
+        let mut raw = Raw::connect(&cluster).await;
         let headers = [("authorization", token.as_str())];
         for _ in 0..50 {
             let answer = raw
@@ -148,11 +148,11 @@ async fn a_revoked_token_is_good_for_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_lease_is_its_owner_s_and_ends_once() {
     let server = Server::shared().await;
-    let house = House::new(&server).await.with(&["--audit", "0%"]);
-    let coordinator = house.coordinator();
-    under_attack(&house, &coordinator, "others' leases", async |calls| {
-        let mut theirs = Hand::join(&house, "a").await;
-        let mut ours = Hand::join(&house, "c").await;
+    let cluster = TestCluster::new(&server).await.with(&["--audit", "0%"]);
+    let coordinator = cluster.coordinator();
+    under_attack(&cluster, &coordinator, "others' leases", async |calls| {
+        let mut theirs = ScriptedWorker::join(&cluster, "a").await;
+        let mut ours = ScriptedWorker::join(&cluster, "c").await;
         let lease = loop {
             if let Some(lease) = theirs.claim().await {
                 break lease;
@@ -171,7 +171,7 @@ async fn a_lease_is_its_owner_s_and_ends_once() {
             }
         }
         // A worker's id of another is no use either.
-        let mut stolen = Hand {
+        let mut stolen = ScriptedWorker {
             client: ours.client.clone(),
             worker: theirs.worker.clone(),
         };

@@ -6,7 +6,7 @@ use kazoe_common::game::{Move, Position, Rules, Variant};
 use rsshogi::board::{MoveList, position_from_sfen};
 use rsshogi::movegen::generate_legal_all;
 
-use crate::random::Chance;
+use crate::random::TestRng;
 
 /// Compares the legal moves of a position by name and returns how many there are.
 ///
@@ -38,10 +38,10 @@ fn compare(rules: &Rules<u128>, position: &Position<u128>) -> usize {
 #[test]
 fn random_games() {
     let rules = Rules::<u128>::new(&Variant::SHOGI);
-    let mut chance = Chance::new(17);
+    let mut rng = TestRng::new(17);
     let mut compared = 0;
     for _ in 0..40 {
-        for position in chance.game(&rules, 300) {
+        for position in rng.game(&rules, 300) {
             compared += compare(&rules, &position);
         }
     }
@@ -51,10 +51,10 @@ fn random_games() {
 #[test]
 fn thrown_positions() {
     let rules = Rules::<u128>::new(&Variant::SHOGI);
-    let mut chance = Chance::new(19);
+    let mut rng = TestRng::new(19);
     let mut compared = 0;
     for i in 0..2000 {
-        let position = chance.scattered(&rules, 2 + i % 9);
+        let position = rng.scattered(&rules, 2 + i % 9);
         compared += compare(&rules, &position);
     }
     assert!(compared > 100_000, "{compared} moves");

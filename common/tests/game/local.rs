@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use kazoe_common::game::{Bits, Piece, Position, Rules, Side, TwoPawns, Variant};
 
-use crate::random::Chance;
+use crate::random::TestRng;
 use kazoe_testkit::tables::table;
 use kazoe_testkit::variants::{CHIRAL, GOROGORO, JUDKINS};
 
@@ -98,12 +98,12 @@ fn images_of_known_positions() {
 /// On a board without a central file, and on one whose mirror changes kinds.
 #[test]
 fn images_of_random_positions() {
-    let mut chance = Chance::new(23);
+    let mut rng = TestRng::new(23);
     let mut equal = 0;
     for variant in [&JUDKINS, &CHIRAL, &GOROGORO] {
         let rules = Rules::<u64>::new(variant);
         for i in 0..2000 {
-            let position = chance.scattered(&rules, 2 + i % 3);
+            let position = rng.scattered(&rules, 2 + i % 3);
             images_agree(&rules, &position);
             equal += usize::from(rules.is_self_mirrored(&position));
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kazoe_common::game::{Bits, Move, Position, Rules, Side, Variant};
 
-use crate::random::Chance;
+use crate::random::TestRng;
 use crate::variants::variant;
 
 /// The position after a move that its name gives.
@@ -99,14 +99,14 @@ fn wrong_names_are_told_apart() {
 
 /// Positions of random games and thrown ones, with many pieces in hand and with few.
 fn positions<B: Bits>(rules: &Rules<B>, seed: u64, number: usize) -> Vec<Position<B>> {
-    let mut chance = Chance::new(seed);
+    let mut rng = TestRng::new(seed);
     let mut found = Vec::new();
     while found.len() < number {
-        let game = chance.game(rules, 200);
-        found.push(game[chance.number(game.len())]);
+        let game = rng.game(rules, 200);
+        found.push(game[rng.number(game.len())]);
         found.push(game[game.len() - 1]);
         for hand_odds in [2, 5, 20] {
-            found.push(chance.scattered(rules, hand_odds));
+            found.push(rng.scattered(rules, hand_odds));
         }
     }
     found
@@ -237,9 +237,9 @@ fn forbidden_drops<B: Bits>(
 ) -> [usize; 2] {
     let (strict, free) = (Rules::<B>::new(strict), Rules::<B>::new(free));
     let mut forbidden = [0; 2];
-    let mut chance = Chance::new(3);
+    let mut rng = TestRng::new(3);
     for i in 0..positions {
-        let position = chance.scattered(&strict, 2 + i % 7);
+        let position = rng.scattered(&strict, 2 + i % 7);
         let (legal, illegal): (BTreeSet<Move>, BTreeSet<Move>) = free
             .legal_moves(&position)
             .into_iter()

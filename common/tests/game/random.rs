@@ -5,11 +5,11 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// A seeded source of positions.
-pub(crate) struct Chance(ChaCha8Rng);
+pub(crate) struct TestRng(ChaCha8Rng);
 
-impl Chance {
+impl TestRng {
     pub(crate) fn new(seed: u64) -> Self {
-        Chance(ChaCha8Rng::seed_from_u64(seed))
+        TestRng(ChaCha8Rng::seed_from_u64(seed))
     }
 
     /// A number from 0 to `below - 1`, nearly uniform for small ones.

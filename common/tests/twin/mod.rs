@@ -9,13 +9,13 @@
 )]
 
 pub(crate) mod bridge;
-pub(crate) mod chance;
 pub(crate) mod filters;
 pub(crate) mod forward;
 pub(crate) mod hash;
 pub(crate) mod moves;
 pub(crate) mod ranks;
 pub(crate) mod reverse;
+pub(crate) mod rng;
 pub(crate) mod sfen;
 pub(crate) mod tiny;
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use kazoe_coordinator_testkit::postgres_server::Server;
-use kazoe_coordinator_testkit::test_cluster::{House, until};
+use kazoe_coordinator_testkit::test_cluster::{TestCluster, until};
 
 /// A folder for temporary files, which PostgreSQL's account may pass through.
 fn folder() -> TempDir {
@@ -189,11 +189,11 @@ fn what_is_killed_is_cleaned_up() {
 #[tokio::test]
 async fn a_database_with_a_campaign_is_refused() {
     let server = Server::shared().await;
-    let house = House::new(&server).await;
-    let coordinator = house.coordinator();
-    house.ask(&["submit", "minishogi", "--samples", "4096"]);
+    let cluster = TestCluster::new(&server).await;
+    let coordinator = cluster.coordinator();
+    cluster.ask(&["submit", "minishogi", "--samples", "4096"]);
     drop(coordinator);
-    let url = house.path("runtime.url");
+    let url = cluster.path("runtime.url");
     let on_it = ["--database-url-file", url.to_str().unwrap()];
     let small = [
         "--workers",
@@ -211,7 +211,7 @@ async fn a_database_with_a_campaign_is_refused() {
     assert_eq!(refused.status.code(), Some(1), "{said}");
     assert!(said.contains("has a campaign already"), "{said}");
 
-    let empty = House::new(&server).await;
+    let empty = TestCluster::new(&server).await;
     let url = empty.path("runtime.url");
     let on_it = ["--database-url-file", url.to_str().unwrap()];
     let found = document(

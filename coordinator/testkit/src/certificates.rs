@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-use crate::test_cluster::House;
+use crate::test_cluster::TestCluster;
 
 /// An authority, and files with certificates that it gave out.
 pub struct Authority {
@@ -24,11 +24,11 @@ impl Authority {
     }
 
     /// Writes NAME.ca, NAME.cert and NAME.key, for a host.
-    pub fn write(&self, house: &House<'_>, name: &str, host: &str) {
+    pub fn write(&self, cluster: &TestCluster<'_>, name: &str, host: &str) {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec![host.to_owned()]).unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        let file = |what: &str| -> PathBuf { house.path(&format!("{name}.{what}")) };
+        let file = |what: &str| -> PathBuf { cluster.path(&format!("{name}.{what}")) };
         fs::write(file("ca"), self.issuer.pem()).unwrap();
         fs::write(file("cert"), certificate.pem()).unwrap();
         fs::write(file("key"), key.serialize_pem()).unwrap();

@@ -9,7 +9,7 @@ use http::{HeaderMap, Request};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
-use crate::test_cluster::House;
+use crate::test_cluster::TestCluster;
 
 /// A connection.
 pub struct Raw {
@@ -31,13 +31,13 @@ pub struct Answer {
 
 impl Raw {
     /// Connects to the coordinator.
-    pub async fn connect(house: &House<'_>) -> Self {
-        Self::with_window(house, 1 << 20).await
+    pub async fn connect(cluster: &TestCluster<'_>) -> Self {
+        Self::with_window(cluster, 1 << 20).await
     }
 
     /// Accepts at most `window` unread bytes.
-    pub async fn with_window(house: &House<'_>, window: u32) -> Self {
-        let stream = TcpStream::connect(&house.listen).await.unwrap();
+    pub async fn with_window(cluster: &TestCluster<'_>, window: u32) -> Self {
+        let stream = TcpStream::connect(&cluster.listen).await.unwrap();
         Self::over(stream, window).await.unwrap()
     }
 
@@ -45,8 +45,8 @@ impl Raw {
     ///
     /// # Errors
     /// If it does so before the handshake is sent.
-    pub async fn try_connect(house: &House<'_>) -> Result<Self, h2::Error> {
-        let stream = TcpStream::connect(&house.listen).await.unwrap();
+    pub async fn try_connect(cluster: &TestCluster<'_>) -> Result<Self, h2::Error> {
+        let stream = TcpStream::connect(&cluster.listen).await.unwrap();
         Self::over(stream, 1 << 20).await
     }
 
@@ -161,7 +161,7 @@ pub fn framed(compressed: bool, declared: usize, body: &[u8]) -> Bytes {
 }
 
 /// What shows an owner's token.
-pub fn bearer(house: &House<'_>, owner: &str) -> String {
-    let token = fs::read_to_string(house.path(&format!("{owner}.token")));
+pub fn bearer(cluster: &TestCluster<'_>, owner: &str) -> String {
+    let token = fs::read_to_string(cluster.path(&format!("{owner}.token")));
     format!("Bearer {}", token.unwrap().trim())
 }

@@ -16,10 +16,10 @@ use kazoe_worker::count::Count;
 use kazoe_worker::self_test;
 use tonic::Status;
 
-use crate::test_cluster::House;
+use crate::test_cluster::TestCluster;
 
 /// A worker of some owner.
-pub struct Hand {
+pub struct ScriptedWorker {
     /// Its connection.
     pub client: WorkClient<Wire>,
     /// Its id.
@@ -37,24 +37,24 @@ pub fn honest() -> Join {
 }
 
 /// The client of an owner.
-pub fn client(house: &House<'_>, owner: &str) -> WorkClient<Wire> {
-    let token = fs::read_to_string(house.path(&format!("{owner}.token")));
+pub fn client(cluster: &TestCluster<'_>, owner: &str) -> WorkClient<Wire> {
+    let token = fs::read_to_string(cluster.path(&format!("{owner}.token")));
     let link = Link {
-        url: house.url.clone(),
+        url: cluster.url.clone(),
         token: Some(token.unwrap().trim().to_owned()),
         ..Link::default()
     };
     WorkClient::new(link.open().unwrap())
 }
 
-impl Hand {
+impl ScriptedWorker {
     /// Joins as a worker of an owner.
-    pub async fn join(house: &House<'_>, owner: &str) -> Self {
-        let mut client = client(house, owner);
+    pub async fn join(cluster: &TestCluster<'_>, owner: &str) -> Self {
+        let mut client = client(cluster, owner);
         let answer = client.join(join_request(&honest())).await.unwrap();
         let joined = joined(answer.into_inner()).unwrap();
         assert_eq!(joined.owner, owner);
-        Hand {
+        ScriptedWorker {
             client,
             worker: joined.worker,
         }

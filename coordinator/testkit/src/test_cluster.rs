@@ -99,7 +99,7 @@ pub fn until(mut is_so: impl FnMut() -> bool) {
 }
 
 /// A database with an empty ledger, a folder for logs and tokens, and a port for the coordinator.
-pub struct House<'a> {
+pub struct TestCluster<'a> {
     /// Its database.
     pub database: Rc<Database<'a>>,
     /// A folder for logs, tokens and files.
@@ -133,26 +133,26 @@ pub fn after(words: &str, command: &Command) -> Command {
     shell
 }
 
-impl<'a> House<'a> {
+impl<'a> TestCluster<'a> {
     /// With tokens of an operator and of the owners `a`, `b` and `c`.
     pub async fn new(server: &'a Server) -> Self {
-        let house = House::on(Rc::new(server.fresh().await));
-        house.mint("operator", "operator");
+        let cluster = TestCluster::on(Rc::new(server.fresh().await));
+        cluster.mint("operator", "operator");
         for owner in ["a", "b", "c"] {
-            house.mint(owner, "worker");
+            cluster.mint(owner, "worker");
         }
-        house
+        cluster
     }
 
     /// Another coordinator's on the same database, with the same tokens and flags.
     pub fn beside(other: &Self) -> Self {
-        let mut house = House::on(Rc::clone(&other.database));
+        let mut cluster = TestCluster::on(Rc::clone(&other.database));
         for owner in ["operator", "a", "b", "c"] {
             let name = format!("{owner}.token");
-            fs::copy(other.path(&name), house.path(&name)).unwrap();
+            fs::copy(other.path(&name), cluster.path(&name)).unwrap();
         }
-        house.flags.clone_from(&other.flags);
-        house
+        cluster.flags.clone_from(&other.flags);
+        cluster
     }
 
     fn on(database: Rc<Database<'a>>) -> Self {
@@ -163,7 +163,7 @@ impl<'a> House<'a> {
         // The port is free at the moment, and seldom taken by another before the coordinator listens.
         let port = TcpListener::bind("127.0.0.1:0").unwrap();
         let listen = port.local_addr().unwrap().to_string();
-        House {
+        TestCluster {
             database,
             folder,
             url: format!("http://{listen}"),
@@ -343,8 +343,8 @@ impl<'a> House<'a> {
 }
 
 /// The samples of a campaign that are there.
-pub fn accepted(house: &House<'_>) -> u64 {
-    let campaigns = house.json(&["campaigns"]);
+pub fn accepted(cluster: &TestCluster<'_>) -> u64 {
+    let campaigns = cluster.json(&["campaigns"]);
     campaigns[0]["accepted_samples"].as_u64().unwrap()
 }
 

@@ -11,8 +11,8 @@ use kazoe_proto::outcome::DeliveryOutcome;
 use tokio::task::JoinSet;
 
 use crate::made_up::{assert_lawful, assert_sound, deliveries, delivery, owner, submission};
-use crate::server::Server;
 use crate::single::Single;
+use kazoe_coordinator_testkit::postgres_server::Server;
 
 const LONG: Duration = Duration::from_secs(3600);
 

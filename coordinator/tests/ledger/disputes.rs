@@ -10,8 +10,8 @@ use kazoe_proto::outcome::DeliveryOutcome;
 use crate::made_up::{
     assert_sound, deliveries, delivery, operator, owner, serial, submission, wrong_delivery,
 };
-use crate::server::Server;
 use crate::single::Single;
+use kazoe_coordinator_testkit::postgres_server::Server;
 
 const LONG: Duration = Duration::from_secs(3600);
 

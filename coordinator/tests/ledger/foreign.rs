@@ -6,8 +6,8 @@ use kazoe_coordinator::ledger::{LedgerError, LocalStore, NewWorker};
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
 use crate::made_up::{Sound, assert_sound, campaign, delivery, owner, submission};
-use crate::server::Server;
 use crate::single::Single;
+use kazoe_coordinator_testkit::postgres_server::Server;
 
 const LONG: Duration = Duration::from_secs(3600);
 

@@ -18,8 +18,8 @@ use crate::made_up::{
     assert_lawful, assert_sound, audited_submission, deliveries, delivery, operator, owner,
     submission, wrong_delivery,
 };
-use crate::server::Server;
 use crate::single::Single;
+use kazoe_coordinator_testkit::postgres_server::Server;
 
 const OWNERS: [&str; 3] = ["a", "b", "c"];
 

@@ -8,8 +8,8 @@ use sqlx::AssertSqlSafe;
 
 use crate::crowds::{CROWD, all_at_once, claim_all, join_all, worker};
 use crate::made_up::{assert_sound, audited_submission, deliveries, delivery, owner, submission};
-use crate::server::{Database, Server};
 use crate::single::Single;
+use kazoe_coordinator_testkit::postgres_server::{Database, Server};
 
 const LONG: Duration = Duration::from_secs(3600);
 

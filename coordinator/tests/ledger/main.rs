@@ -23,5 +23,3 @@ mod single;
 mod small_disk;
 mod trust;
 mod workers;
-
-use kazoe_coordinator_testkit::{mounts, postgres_proxy as proxy, postgres_server as server};

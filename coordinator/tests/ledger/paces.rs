@@ -9,8 +9,8 @@ use kazoe_coordinator::ledger::{
 use crate::made_up::{
     assert_sound, audited_submission, deliveries, operator, owner, submission, wrong_delivery,
 };
-use crate::server::Server;
 use crate::single::Single;
+use kazoe_coordinator_testkit::postgres_server::Server;
 
 const LONG: Duration = Duration::from_secs(3600);
 

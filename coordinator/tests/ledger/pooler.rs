@@ -13,8 +13,8 @@ use sqlx::postgres::PgConnectOptions;
 use tempfile::TempDir;
 
 use crate::made_up::{assert_sound, deliveries, owner, submission};
-use crate::server::{Database, Server, as_server_user};
 use crate::single::Single;
+use kazoe_coordinator_testkit::postgres_server::{Database, Server, as_server_user};
 
 const LONG: Duration = Duration::from_secs(3600);
 

@@ -1,7 +1,7 @@
 //! The conformance tests on PostgreSQL.
 
 use crate::conformance as suite;
-use crate::server::Server;
+use kazoe_coordinator_testkit::postgres_server::Server;
 
 #[tokio::test]
 async fn a_campaign_is_what_it_counts() {

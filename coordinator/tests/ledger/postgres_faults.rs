@@ -12,9 +12,9 @@ use kazoe_proto::outcome::DeliveryOutcome;
 use sqlx::PgConnection;
 
 use crate::made_up::{assert_sound, deliveries, delivery, owner, submission, tally};
-use crate::proxy::{Loss, Proxy};
-use crate::server::Server;
 use crate::single::Single;
+use kazoe_coordinator_testkit::postgres_proxy::{Loss, Proxy};
+use kazoe_coordinator_testkit::postgres_server::Server;
 
 const LONG: Duration = Duration::from_secs(3600);
 

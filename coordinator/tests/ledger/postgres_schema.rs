@@ -7,8 +7,8 @@ use kazoe_proto::lease_key::LeaseKey;
 use sqlx::{AssertSqlSafe, PgConnection};
 
 use crate::made_up::{assert_sound, deliveries, delivery, owner, submission};
-use crate::server::Server;
 use crate::single::Single;
+use kazoe_coordinator_testkit::postgres_server::Server;
 
 const LONG: Duration = Duration::from_secs(3600);
 

@@ -6,8 +6,8 @@ use kazoe_coordinator::ledger::{ConnectError, Ledger, LedgerError, PostgresLedge
 use sqlx::{AssertSqlSafe, Executor, PgConnection};
 
 use crate::made_up::{deliveries, owner, submission};
-use crate::server::Server;
 use crate::single::Single;
+use kazoe_coordinator_testkit::postgres_server::Server;
 
 const LONG: Duration = Duration::from_secs(3600);
 

@@ -9,7 +9,7 @@ use rustix::mount::MountFlags;
 use tempfile::TempDir;
 
 use crate::made_up::{assert_sound, delivery, owner, submission};
-use crate::mounts;
+use kazoe_coordinator_testkit::mounts;
 
 /// A mounted file system; unmounted when dropped.
 struct Disk(TempDir);

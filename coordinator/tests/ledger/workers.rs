@@ -13,8 +13,8 @@ use sqlx::PgConnection;
 use crate::made_up::{
     assert_lawful, assert_sound, audited_submission, deliveries, owner, submission,
 };
-use crate::server::Server;
 use crate::single::Single;
+use kazoe_coordinator_testkit::postgres_server::Server;
 
 const HOLD: Duration = Duration::from_secs(60);
 

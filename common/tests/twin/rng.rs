@@ -9,9 +9,9 @@ use super::moves::Move;
 use super::{At, Mailbox, Piece, Twin};
 
 /// A seeded generator of whatever a test needs.
-pub(crate) struct Chance(ChaCha8Rng);
+pub(crate) struct TestRng(ChaCha8Rng);
 
-impl Chance {
+impl TestRng {
     /// Prints the seed, so that a failure can be repeated.
     #[expect(
         clippy::print_stdout,
@@ -19,7 +19,7 @@ impl Chance {
     )]
     pub(crate) fn seeded(seed: u64) -> Self {
         println!("seed {seed}");
-        Chance(ChaCha8Rng::seed_from_u64(seed))
+        TestRng(ChaCha8Rng::seed_from_u64(seed))
     }
 
     /// A number from 0 to `below - 1`; its bias does not matter to a test.
@@ -54,30 +54,30 @@ impl Twin {
 
     /// A position of the whole set that keeps the local rules, from a distribution of no importance:
     /// every piece goes into a hand one time in `hand_odds`, else on a square where it may stand.
-    pub(crate) fn random_placement(&self, chance: &mut Chance, hand_odds: usize) -> Mailbox {
+    pub(crate) fn random_placement(&self, rng: &mut TestRng, hand_odds: usize) -> Mailbox {
         let squares: Vec<At> = self.squares().collect();
         loop {
-            let mut position = Mailbox::empty(chance.pick(&Side::BOTH));
+            let mut position = Mailbox::empty(rng.pick(&Side::BOTH));
             for side in Side::BOTH {
                 let king = Piece {
                     side,
                     kind: 0,
                     promoted: false,
                 };
-                self.place(chance, &mut position, &squares, |_| king);
+                self.place(rng, &mut position, &squares, |_| king);
             }
             for kind in self.kinds() {
                 for _ in 0..self.variant.kinds[usize::from(kind)].count {
-                    if chance.number(hand_odds) == 0 {
-                        let side = chance.pick(&Side::BOTH);
+                    if rng.number(hand_odds) == 0 {
+                        let side = rng.pick(&Side::BOTH);
                         position.hands[side as usize][usize::from(kind)] += 1;
                         continue;
                     }
                     let promotes = self.promotes(kind);
-                    self.place(chance, &mut position, &squares, |chance| Piece {
-                        side: chance.pick(&Side::BOTH),
+                    self.place(rng, &mut position, &squares, |rng| Piece {
+                        side: rng.pick(&Side::BOTH),
                         kind,
-                        promoted: promotes && chance.number(2) == 1,
+                        promoted: promotes && rng.number(2) == 1,
                     });
                 }
             }
@@ -89,14 +89,14 @@ impl Twin {
 
     fn place(
         &self,
-        chance: &mut Chance,
+        rng: &mut TestRng,
         position: &mut Mailbox,
         squares: &[At],
-        mut piece: impl FnMut(&mut Chance) -> Piece,
+        mut piece: impl FnMut(&mut TestRng) -> Piece,
     ) {
         loop {
-            let at = chance.pick(squares);
-            let piece = piece(chance);
+            let at = rng.pick(squares);
+            let piece = piece(rng);
             if position.at(at).is_none() && self.may_place(position, piece, at) {
                 position.set(at, Some(piece));
                 return;
@@ -106,7 +106,7 @@ impl Twin {
 
     /// The whole set on the board in left-right pairs as far as it goes, then up to two pieces moved
     /// elsewhere. The local rules need not hold.
-    pub(crate) fn nearly_symmetric(&self, chance: &mut Chance) -> Mailbox {
+    pub(crate) fn nearly_symmetric(&self, rng: &mut TestRng) -> Mailbox {
         let mut position = Mailbox::empty(Side::Black);
         let central = self.width() / 2;
         let free_on_file = |position: &Mailbox, x: usize| -> Vec<At> {
@@ -119,21 +119,21 @@ impl Twin {
                 kind: 0,
                 promoted: false,
             };
-            let at = chance.pick(&free_on_file(&position, central));
+            let at = rng.pick(&free_on_file(&position, central));
             position.set(at, Some(king));
         }
         for kind in self.kinds() {
             let count = self.variant.kinds[usize::from(kind)].count;
             for _ in 0..count / 2 {
                 let piece = Piece {
-                    side: chance.pick(&Side::BOTH),
+                    side: rng.pick(&Side::BOTH),
                     kind,
-                    promoted: self.promotes(kind) && chance.number(2) == 1,
+                    promoted: self.promotes(kind) && rng.number(2) == 1,
                 };
-                let left = free_on_file(&position, chance.number(central));
+                let left = free_on_file(&position, rng.number(central));
                 let squares = free_on_file(&position, central);
                 if !left.is_empty() {
-                    let (x, y) = chance.pick(&left);
+                    let (x, y) = rng.pick(&left);
                     position.set((x, y), Some(piece));
                     position.set((self.width() - 1 - x, y), Some(piece));
                 } else if squares.len() >= 2 {
@@ -145,8 +145,8 @@ impl Twin {
             }
         }
         let squares: Vec<At> = self.squares().collect();
-        for _ in 0..chance.number(3) {
-            let (from, to) = (chance.pick(&squares), chance.pick(&squares));
+        for _ in 0..rng.number(3) {
+            let (from, to) = (rng.pick(&squares), rng.pick(&squares));
             if position.at(from).is_some() && position.at(to).is_none() {
                 position.set(to, position.at(from));
                 position.set(from, None);
@@ -156,14 +156,14 @@ impl Twin {
     }
 
     /// A position met in random play from the initial position.
-    pub(crate) fn random_play(&self, chance: &mut Chance, plies: usize) -> Mailbox {
+    pub(crate) fn random_play(&self, rng: &mut TestRng, plies: usize) -> Mailbox {
         let mut position = self.initial();
         for _ in 0..plies {
             let moves: Vec<Move> = self.legal_moves(&position);
             if moves.is_empty() {
                 break;
             }
-            position = self.play(&position, chance.pick(&moves));
+            position = self.play(&position, rng.pick(&moves));
         }
         position
     }
