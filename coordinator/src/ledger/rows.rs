@@ -1,13 +1,14 @@
 //! What rows say, whatever database they came from: counts, digests, campaigns. A row is checked when
 //! it is read: another build may have written it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use kazoe_common::census::{
     Campaign, Cut, Design, Digest, PopulationName, Segment, Tally, TallyError, Witness,
 };
 use kazoe_common::game::Variant;
+use kazoe_proto::lease_key::LeaseKey;
 
 use super::{
     BuildShare, CampaignRecord, CampaignState, Counts, ForeignCampaign, LedgerError, Listed,
@@ -108,6 +109,16 @@ pub(super) fn check_cells(
 pub(super) fn secret(bytes: &[u8]) -> Result<[u8; 8], Failure> {
     <[u8; 8]>::try_from(bytes)
         .map_err(|_| LedgerError::Row("a token's random part of another length".to_owned()).into())
+}
+
+/// The keys of leases, from rows of sequence and secret.
+pub(super) fn lease_keys(rows: Vec<(i64, Vec<u8>)>) -> Result<HashSet<LeaseKey>, Failure> {
+    let rows = rows.into_iter();
+    rows.map(|(sequence, bytes)| {
+        let secret = secret(&bytes)?;
+        Ok(LeaseKey { sequence, secret })
+    })
+    .collect()
 }
 
 /// A row of `campaigns`: id, variant, population, design, seed, cap, samples, `segment_blocks`, state,

@@ -1,6 +1,7 @@
 //! The ledger: what either database does (`conformance`), what the store of one machine does, and what the
 //! cluster's database does.
 
+mod batches;
 mod conformance;
 mod crowds;
 mod disputes;

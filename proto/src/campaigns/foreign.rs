@@ -56,7 +56,7 @@ impl fmt::Display for ForeignCampaign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "campaign {} is of another build: {} (it has variant `{}`, population `{}`, design `{}`); use the \
+            "another build submitted campaign {}: {} (it has variant `{}`, population `{}`, design `{}`); use the \
              build that submitted it, `{}`, or a later one",
             printable(&self.id),
             self.why,

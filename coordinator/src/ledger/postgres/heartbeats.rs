@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::workers::record;
 use super::{PostgresLedger, now};
-use crate::ledger::rows::{from_row, millis, to_row};
+use crate::ledger::rows::{self, from_row, millis, to_row};
 use crate::ledger::{AskingWorker, Beat, Heartbeat, LedgerError, WorkerRecord};
 
 /// As [`Row`](super::workers::Row), and how many leases it holds.
@@ -136,7 +136,7 @@ impl PostgresLedger {
             .into_iter()
             .collect();
             // A cancelled campaign's leases are extended no more.
-            let extended: HashSet<i64> = sqlx::query_scalar::<_, i64>(
+            let extended = sqlx::query_as::<_, (i64, Vec<u8>)>(
                 "-- leases_extend_all
                  UPDATE leases SET deadline = $3 + $4, hold = $4
                  WHERE sequence = ANY (ARRAY(
@@ -148,7 +148,7 @@ impl PostgresLedger {
                    AND ending IS NULL
                    AND NOT EXISTS (SELECT 1 FROM campaigns c
                                    WHERE c.id = leases.campaign AND c.state = 'cancelled')
-                 RETURNING sequence",
+                 RETURNING sequence, secret",
             )
             .bind(sequences)
             .bind(
@@ -160,31 +160,28 @@ impl PostgresLedger {
             .bind(at)
             .bind(millis(hold))
             .fetch_all(&mut *tx)
-            .await?
-            .into_iter()
-            .collect();
-            let cancelled: HashSet<i64> = if extended.len() == beats.len() {
+            .await?;
+            let extended = rows::lease_keys(extended)?;
+            let cancelled = if extended.len() == beats.len() {
                 HashSet::new()
             } else {
-                sqlx::query_scalar::<_, i64>(
+                let rows = sqlx::query_as::<_, (i64, Vec<u8>)>(
                     "-- leases_cancelled
-                     SELECT l.sequence FROM leases l JOIN campaigns c ON c.id = l.campaign
+                     SELECT l.sequence, l.secret FROM leases l JOIN campaigns c ON c.id = l.campaign
                      WHERE l.sequence = ANY ($1) AND c.state = 'cancelled'",
                 )
                 .bind(sequences)
                 .fetch_all(&mut *tx)
-                .await?
-                .into_iter()
-                .collect()
+                .await?;
+                rows::lease_keys(rows)?
             };
             Ok((tx, (drained, extended, cancelled)))
         });
         let (drained, extended, cancelled) = found.await?;
         let standing = |beat: &Beat| {
-            let sequence = beat.key.sequence;
-            if cancelled.contains(&sequence) {
+            if cancelled.contains(&beat.key) {
                 Heartbeat::Cancelled
-            } else if !extended.contains(&sequence) {
+            } else if !extended.contains(&beat.key) {
                 Heartbeat::NotHeld
             } else if drained.get(&beat.worker).copied().unwrap_or(false) {
                 Heartbeat::Drained

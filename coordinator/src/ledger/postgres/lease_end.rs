@@ -13,7 +13,7 @@ use sqlx::PgConnection;
 use super::{PostgresLedger, campaign_rows, now};
 use crate::leasing::Millis;
 use crate::ledger::LedgerError;
-use crate::ledger::rows::{Failure, from_row};
+use crate::ledger::rows::{self, Failure, from_row};
 use kazoe_proto::lease_key::LeaseKey;
 
 impl PostgresLedger {
@@ -60,7 +60,7 @@ async fn end(
     let at = now(conn).await?;
     let sequences: Vec<i64> = keys.iter().map(|key| key.sequence).collect();
     let secrets: Vec<Vec<u8>> = keys.iter().map(|key| key.secret.to_vec()).collect();
-    let ended: HashSet<i64> = sqlx::query_scalar::<_, i64>(
+    let ended = sqlx::query_as::<_, (i64, Vec<u8>)>(
         "-- leases_end
          UPDATE leases SET ended_at = $4, ending = 'ended'
          WHERE sequence = ANY (ARRAY(
@@ -70,21 +70,21 @@ async fn end(
                            WHERE l.sequence = told.sequence AND l.secret = told.secret
                              AND l.campaign = $1 OFFSET 0) AS held))
            AND ending IS NULL
-         RETURNING sequence",
+         RETURNING sequence, secret",
     )
     .bind(campaign)
     .bind(sequences)
     .bind(secrets)
     .bind(at)
     .fetch_all(&mut *conn)
-    .await?
-    .into_iter()
-    .collect();
-    let returned = give_back(conn, &ended, "returned", at).await?;
-    let mut told = HashSet::new();
+    .await?;
+    let ended = rows::lease_keys(ended)?;
+    let leases: HashSet<i64> = ended.iter().map(|key| key.sequence).collect();
+    let returned = give_back(conn, &leases, "returned", at).await?;
+    let mut answered = HashSet::new();
     let mut answers = Vec::with_capacity(keys.len());
     for &key in keys {
-        answers.push(if ended.contains(&key.sequence) && told.insert(key) {
+        answers.push(if ended.contains(&key) && answered.insert(key) {
             Ok(returned.get(&key.sequence).copied().unwrap_or(0))
         } else {
             let before = if again {
