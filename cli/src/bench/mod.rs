@@ -1,6 +1,6 @@
 //! How long each stage of the census takes on this machine, with every answer checked.
 //!
-//! A game is measured on one [stretch](known) of blocks whose answers are written down. The [stages] take
+//! A game is measured on one [stretch](reference_answers) of blocks whose answers are written down. The [stages] take
 //! turns, round by round, so that whatever else the machine does hits all of them alike; a round that
 //! answers anything but what is known ends the measurement. Then the cores are measured against each
 //! other: see [scaling].
